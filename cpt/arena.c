@@ -69,17 +69,22 @@ void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
         arena->limit_bytes = limit_bytes;
         return;
     }
+    arena->limit_bytes = limit_bytes;
+    if (arena->next == block->data && block->older == NULL) {
+        return; /* it is empty */
+    }
     SHOW(block->data, block->bytes);
     memset(block->data, 0, (size_t)(arena->next - block->data));
     HIDE(block->data, block->bytes);
-    arena->blocks = block->older; /* all others are freed */
-    cpt_arena_deinit(arena);
-    block->older = NULL;
-    arena->blocks = block;
+    if (block->older != NULL) { /* all others are freed */
+        arena->blocks = block->older;
+        cpt_arena_deinit(arena);
+        block->older = NULL;
+        arena->blocks = block;
+    }
     arena->next = block->data;
     arena->left_bytes = arena->block_bytes;
     arena->used_bytes = block_bytes;
-    arena->limit_bytes = limit_bytes;
 }
 
 /* What a new block for @bytes has for data; 0: more than there may be. */

@@ -53,6 +53,7 @@
 
 struct cpti_call_observer;
 struct cpti_resource;
+struct cpti_trace_origin;
 struct cpti_deadline;
 struct cpti_failed_call;
 struct cpti_timeout;
@@ -194,21 +195,13 @@ struct cpt_task {
     LIST_ENTRY(cpt_task) waiting_link; /* of the request, while is_waiting */
 };
 
-/* The trace of W3C Trace Context that a request belongs to; see
- * service/trace_context.h. */
-struct cpti_trace_context {
-    struct cpt_traceparent parent;
-    bool is_there;
-    bool is_made;           /* by us: it came with none */
-    struct cpt_bytes state; /* tracestate; in the arena of the request, or empty */
-};
-
 /* What a request inherits from the service that serves it. */
 struct cpti_inherited {
     struct cpti_call_observer *observer; /* the service's; NULL: started without one */
-    struct cpt_ask ask; /* what its callees are asked, if it is traced */
-    unsigned overcount; /* enum cpt_overcount */
-    struct cpti_trace_context trace_context;
+    struct cpt_ask ask;              /* what its callees are asked, if it is traced */
+    unsigned overcount;              /* enum cpt_overcount */
+    struct cpti_trace_origin *trace; /* of W3C Trace Context, of all who inherit it; in
+                                        what outlives them; service/trace_context.h */
     uint64_t span_seed; /* of the spans that are written of it; 0: none; span_ids.h */
     bool is_silent;     /* traced, but callees are not asked: shared work */
 };

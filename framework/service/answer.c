@@ -94,8 +94,7 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
     record->entry = request->trace.entry;
     fill_attributes(serving, failure);
     record->path = serving->path;
-    cpti_answer_record_cause(record, &serving->decision,
-                             &request->inherited.trace_context);
+    cpti_answer_record_cause(record, &serving->decision, &serving->trace.context);
     if (serving->spans != NULL) { /* it is ours: who called is in the one that came */
         record->has_parent_id = serving->spans->parent_id != 0;
         for (size_t i = 0; i < sizeof record->parent_id; i++) {
@@ -207,27 +206,12 @@ struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
     return (struct cpt_bytes){(char *)data, bytes};
 }
 
-static void count_end(struct cpti_serving *serving)
+/* What the request, which is traced, could not record. */
+static void count_lost(struct cpti_counters *counters, struct cpt_request *request)
 {
-    struct cpti_counters *counters = &serving->service->counters;
-    struct cpt_request *request = serving->request;
     uint64_t lost_events = 0;
     uint64_t lost_attributes = 0;
 
-    if (request->status != CPT_OK) {
-        CPTI_COUNT(counters, failed);
-    }
-    if (is_starved(request)) {
-        CPTI_COUNT(counters, refused_busy);
-    }
-    if (request->status == CPT_TIMEOUT) {
-        CPTI_COUNT(counters, timed_out);
-    } else if (request->status == CPT_CANCELLED) {
-        CPTI_COUNT(counters, cancelled);
-    }
-    if (!request->is_traced) {
-        return;
-    }
     if (request->is_shared) {
         /* A task that the answer did not wait for may still run and lose more. */
         cpti_lock_take(&request->lock);
@@ -244,6 +228,27 @@ static void count_end(struct cpti_serving *serving)
     }
 }
 
+static void count_end(struct cpti_serving *serving)
+{
+    struct cpti_counters *counters = &serving->service->counters;
+    struct cpt_request *request = serving->request;
+
+    if (request->status != CPT_OK) {
+        CPTI_COUNT(counters, failed);
+    }
+    if (is_starved(request)) {
+        CPTI_COUNT(counters, refused_busy);
+    }
+    if (request->status == CPT_TIMEOUT) {
+        CPTI_COUNT(counters, timed_out);
+    } else if (request->status == CPT_CANCELLED) {
+        CPTI_COUNT(counters, cancelled);
+    }
+    if (request->is_traced) {
+        count_lost(counters, request);
+    }
+}
+
 /* The rules decide whether the record is written. */
 static bool end_pending(struct cpti_serving *serving)
 {
@@ -256,8 +261,7 @@ static bool end_pending(struct cpti_serving *serving)
 
     cpti_sampling_end(&serving->service->sampling, &serving->decision, &ended,
                       serving->method->glance, &serving->service->counters);
-    cpti_answer_record_cause(record, &serving->decision,
-                             &serving->request->inherited.trace_context);
+    cpti_answer_record_cause(record, &serving->decision, &serving->trace.context);
     return serving->decision.is_logged;
 }
 
@@ -328,7 +332,7 @@ static void count_latency(const struct cpti_serving *serving)
 {
     const struct cpt_service *service = serving->service;
     struct cpt_request *request = serving->request;
-    const struct cpti_trace_context *trace = &request->inherited.trace_context;
+    const struct cpti_trace_context *trace = &serving->trace.context;
     const bool is_dropped =
         serving->decision.is_pending && !serving->decision.is_logged;
     const unsigned char *trace_id = NULL;
@@ -336,8 +340,9 @@ static void count_latency(const struct cpti_serving *serving)
     if (!serving->decision.is_random && !service->options.measures_latency) {
         return;
     }
-    /* An id that we made is found nowhere but in a record. */
-    if (trace->is_there && (!trace->is_made || (request->is_traced && !is_dropped))) {
+    /* It came, or the request is traced: an id that is made when something asks is
+     * found nowhere. One that we made is found in its record. */
+    if (trace->is_there && !(trace->is_made && is_dropped)) {
         trace_id = trace->parent.trace_id;
     }
     cpti_latency_count(serving->method->latency,
@@ -371,15 +376,17 @@ void cpti_answer_send(struct cpt_request *request, void *context)
             cpti_answer_metadata(service, serving->path, &serving->decision.ask,
                                  cpt_request_latency_ns(request), metadata);
     }
-    cpti_spans_answered(serving, outbound.http_status,
-                        outbound.http_status >= 500 || request->status != CPT_OK);
+    if (serving->spans != NULL) {
+        cpti_spans_answered(serving, outbound.http_status,
+                            outbound.http_status >= 500 || request->status != CPT_OK);
+    }
     count_latency(serving);
     /* Before the reply: the client that reads it may send the next request at once. */
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     serving->reply(serving->context, &outbound);
-    has_failed =
-        cpti_failure_of(request, outbound.http_status, is_starved(request), &failure);
+    has_failed = cpti_failure_is(request, outbound.http_status);
     if (has_failed) { /* while the request is surely there */
+        cpti_failure_of(request, outbound.http_status, is_starved(request), &failure);
         cpti_failure_count(service, &failure);
         cpti_failure_tell(service, &failure, serving->input.method,
                           outbound.http_status);

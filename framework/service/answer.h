@@ -6,6 +6,7 @@
 #define CPT_ANSWER_H
 
 #include "framework/service/service.h"
+#include "framework/service/trace_context.h"
 
 enum { CPTI_ANSWER_STATUS_BYTES = 16 };
 

@@ -66,6 +66,21 @@ static const struct cpt_transport_call *transport_of(const struct cpt_pending *p
                : NULL;
 }
 
+/* The tracestate that goes out; false: there is no memory. Lock held. */
+static bool prepare_state(struct cpt_transport_call *transport,
+                          struct cpt_request *request)
+{
+    char text[CPT_TRACESTATE_BYTES_MAX + 1];
+
+    transport->tracestate = cpti_trace_state(request->inherited.trace, text);
+    if (transport->tracestate.data == text) {
+        transport->tracestate.data =
+            cpt_arena_copy(&request->arena, text, transport->tracestate.bytes);
+        return transport->tracestate.data != NULL;
+    }
+    return true;
+}
+
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
 static bool prepare(struct rpc_call *call, struct cpt_request *request,
                     const struct cpti_attempt *attempt)
@@ -96,7 +111,9 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
             transport->timeout_ns = left_ns != 0 ? left_ns : 1;
         }
     }
-    transport->tracestate = request->inherited.trace_context.state;
+    if (!prepare_state(transport, request)) {
+        return false;
+    }
     if (request->is_traced && !request->inherited.is_silent) {
         const struct cpt_ask *ask = &request->inherited.ask;
 

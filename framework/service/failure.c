@@ -120,20 +120,15 @@ static void write_sentence(const struct cpt_request *request, unsigned http_stat
     }
 }
 
-bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
+void cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
                      struct cpti_failure *failure)
 {
     struct cpti_failed_call call;
-    bool has_call = false;
+    const bool has_call = cpti_call_failure(request, &call);
 
-    if ((request->status == CPT_OK || request->refusal != 0) && http_status < 500) {
-        return false;
-    }
-    has_call = cpti_call_failure(request, &call);
     failure->reason = reason_of(request, has_call ? &call : NULL, is_starved);
     write_sentence(request, http_status, failure);
     append_detail(request, has_call ? &call : NULL, failure);
-    return true;
 }
 
 void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure)

@@ -16,9 +16,15 @@ struct cpti_failure {
     char sentence[CPTI_FAILURE_SENTENCE_BYTES];
 };
 
-/* Fills in why @request, which has ended and is answered with @http_status, has failed;
- * false: it has not. @is_starved: all requests together have no more memory. */
-bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
+/* Whether @request, which has ended and is answered with @http_status, has failed. */
+static inline bool cpti_failure_is(const struct cpt_request *request,
+                                   unsigned http_status)
+{
+    return (request->status != CPT_OK && request->refusal == 0) || http_status >= 500;
+}
+
+/* Fills in why it has failed. @is_starved: all requests together have no memory. */
+void cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
                      struct cpti_failure *failure);
 
 /* The same of a request whose code told its path; with what it says about it; of one

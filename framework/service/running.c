@@ -37,12 +37,11 @@ void cpti_running_deinit(struct cpti_running_lists *running)
     }
 }
 
-void cpti_running_add(struct cpti_serving *serving, uint64_t id)
+void cpti_running_add(struct cpti_serving *serving)
 {
     struct cpti_running_lists *running = &serving->service->running;
-    const size_t list = id % CPTI_RUNNING_LISTS;
+    const size_t list = serving->running.id % CPTI_RUNNING_LISTS;
 
-    serving->running.id = id;
     serving->running.begin_ns = cpti_coarse_ns();
     cpti_lock_take(&running->lists[list].lock);
     TAILQ_INSERT_TAIL(&running->lists[list].requests, &serving->running, link);
@@ -86,14 +85,14 @@ static void write_times(const struct cpti_serving *serving, struct cpti_json_tex
 static void write_trace_id(const struct cpt_request *request,
                            struct cpti_json_text *text)
 {
-    const struct cpti_trace_context *trace = &request->inherited.trace_context;
-    char hex[2 * sizeof trace->parent.trace_id + 1];
+    const struct cpti_trace_context trace = cpti_trace_of(request->inherited.trace);
+    char hex[2 * sizeof trace.parent.trace_id + 1];
 
-    if (!trace->is_there) { /* tracing was off, and it came without one */
+    if (!trace.is_there) { /* tracing was off, and it came without one */
         return;
     }
-    for (size_t i = 0; i < sizeof trace->parent.trace_id; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", trace->parent.trace_id[i]);
+    for (size_t i = 0; i < sizeof trace.parent.trace_id; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", trace.parent.trace_id[i]);
     }
     cpti_json_text_string(text, "trace_id", cpt_bytes_of(hex));
 }

@@ -14,7 +14,7 @@ struct cpti_serving;
 /* One request, while it is listed. */
 struct cpti_running {
     TAILQ_ENTRY(cpti_running) link;
-    uint64_t id;       /* of the service */
+    uint64_t id;       /* of the service; from the beginning of the request */
     uint64_t begin_ns; /* cpti_coarse_ns() */
 };
 
@@ -31,9 +31,8 @@ struct cpti_running_lists {
 void cpti_running_init(struct cpti_running_lists *running);
 void cpti_running_deinit(struct cpti_running_lists *running);
 
-/* @serving is about to be launched as request @id, and about to be answered. No lock
- * held. */
-void cpti_running_add(struct cpti_serving *serving, uint64_t id);
+/* @serving is about to be launched, and about to be answered. No lock held. */
+void cpti_running_add(struct cpti_serving *serving);
 void cpti_running_remove(struct cpti_serving *serving);
 
 #endif

@@ -34,7 +34,7 @@
  */
 #include "framework/service/sampling.h"
 
-#include "framework/run/request.h"
+#include "framework/service/trace_context.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -594,67 +594,82 @@ static bool may_trace(struct cpti_sampling *sampling, const struct cpt_inbound *
     return true;
 }
 
-/* What the coin says, or the rules. */
-static struct cpti_decision throw_for(struct cpti_sampling *sampling,
-                                      const struct cpt_inbound *inbound,
-                                      const struct cpti_trace_context *trace,
-                                      struct cpti_counters *counters)
+/* Decides by the rules; false: there are none any more. Not inlined, so that a request
+ * without rules does not save the registers that this needs; as decide(). */
+static __attribute__((noinline)) bool
+throw_by_rules(struct cpti_sampling *sampling, const struct cpt_inbound *inbound,
+               const struct cpti_trace_context *trace, struct cpti_counters *counters,
+               struct cpti_decision *decision)
 {
-    struct cpti_decision decision = {.is_random = inbound->coin == CPT_COIN_HIT};
-    const bool is_open =
-        inbound->coin == CPT_COIN_NONE || inbound->coin == CPT_COIN_LATER;
-    struct cpti_policy *policy = is_open ? cpti_sampling_policy(sampling) : NULL;
+    struct cpti_policy *policy = cpti_sampling_policy(sampling);
 
-    if (policy != NULL) {
-        decide_by_rules(sampling, policy, inbound, trace, &decision, counters);
-        cpti_policy_release(policy);
-        return decision;
+    if (policy == NULL) {
+        return false;
     }
-    if (is_open) {
-        decision.is_random = throw_coin(sampling);
-    }
-    decision.probability =
-        atomic_load_explicit(&sampling->probability, memory_order_relaxed);
-    return decision;
+    decide_by_rules(sampling, policy, inbound, trace, decision, counters);
+    cpti_policy_release(policy);
+    return true;
 }
 
-struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
-                                          const struct cpt_inbound *inbound,
-                                          const struct cpti_trace_context *trace,
-                                          struct cpti_counters *counters)
+/* The request has a header that asks, or the coin has hit, or a rule may keep it. */
+static __attribute__((noinline)) void decide(struct cpti_sampling *sampling,
+                                             const struct cpt_inbound *inbound,
+                                             struct cpti_counters *counters,
+                                             struct cpti_decision *decision)
 {
-    struct cpti_decision decision = throw_for(sampling, inbound, trace, counters);
     bool is_asked = false;
     bool is_inner = sampling->is_inner;
 
     if (inbound->critical_path_count != 0) {
-        decision.ask = read_ask(sampling, inbound, counters);
-        is_asked = decision.ask.version != 0;
-        is_inner |= is_asked && decision.ask.has_max && !decision.ask.is_forced;
+        decision->ask = read_ask(sampling, inbound, counters);
+        is_asked = decision->ask.version != 0;
+        is_inner |= is_asked && decision->ask.has_max && !decision->ask.is_forced;
         if (is_asked && !may_trace(sampling, inbound, is_inner, counters)) {
-            decision.ask = (struct cpt_ask){0};
+            decision->ask = (struct cpt_ask){0};
             is_asked = false;
             is_inner = sampling->is_inner;
         }
     }
-    if (!decision.is_random && !is_asked && decision.keep_rules == 0) {
-        return decision;
+    if (!decision->is_random && !is_asked && decision->keep_rules == 0) {
+        return;
     }
-    decision.is_traced = true;
-    decision.is_forced = is_asked && !is_inner;
-    decision.is_pending = decision.keep_rules != 0 && !decision.is_forced;
-    decision.is_logged = decision.is_forced || decision.is_random ||
-                         decision.is_pending || (is_asked && !is_inner);
-    decision.is_local_root = is_inner;
-    if (decision.is_random || is_asked) {
-        decision.glance_bytes = 0;
+    decision->is_traced = true;
+    decision->is_forced = is_asked && !is_inner;
+    decision->is_pending = decision->keep_rules != 0 && !decision->is_forced;
+    decision->is_logged = decision->is_forced || decision->is_random ||
+                          decision->is_pending || (is_asked && !is_inner);
+    decision->is_local_root = is_inner;
+    if (decision->is_random || is_asked) {
+        decision->glance_bytes = 0;
     }
     CPTI_COUNT(counters, traced);
-    if (decision.is_random) {
+    if (decision->is_random) {
         CPTI_COUNT(counters, traced_by_coin);
     }
     if (is_asked) {
         CPTI_COUNT(counters, traced_by_ask);
     }
-    return decision;
+}
+
+void cpti_sampling_decide(struct cpti_sampling *sampling,
+                          const struct cpt_inbound *inbound,
+                          const struct cpti_trace_context *trace,
+                          struct cpti_counters *counters,
+                          struct cpti_decision *decision)
+{
+    const bool is_open =
+        inbound->coin == CPT_COIN_NONE || inbound->coin == CPT_COIN_LATER;
+
+    if (!is_open ||
+        !atomic_load_explicit(&sampling->has_policy, memory_order_relaxed) ||
+        !throw_by_rules(sampling, inbound, trace, counters, decision)) {
+        decision->is_random =
+            is_open ? throw_coin(sampling) : inbound->coin == CPT_COIN_HIT;
+        decision->probability =
+            atomic_load_explicit(&sampling->probability, memory_order_relaxed);
+    }
+    if (inbound->critical_path_count != 0 || decision->is_random ||
+        decision->keep_rules != 0) {
+        decide(sampling, inbound, counters, decision);
+    }
 }

@@ -94,11 +94,13 @@ struct cpti_policy *cpti_sampling_policy(struct cpti_sampling *sampling);
 /* Throws the coin: enum cpt_coin. */
 unsigned cpti_sampling_throw(struct cpti_sampling *sampling);
 
-/* Decides about @inbound, which belongs to @trace, and counts the reasons. */
-struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
-                                          const struct cpt_inbound *inbound,
-                                          const struct cpti_trace_context *trace,
-                                          struct cpti_counters *counters);
+/* Decides about @inbound, which belongs to @trace, and counts the reasons. @decision is
+ * all 0. */
+void cpti_sampling_decide(struct cpti_sampling *sampling,
+                          const struct cpt_inbound *inbound,
+                          const struct cpti_trace_context *trace,
+                          struct cpti_counters *counters,
+                          struct cpti_decision *decision);
 
 /* When @inbound came, by the clock of the service. */
 uint64_t cpti_sampling_arrival_ns(const struct cpti_sampling *sampling,

@@ -11,7 +11,6 @@
 
 #include "framework/service/answer.h"
 #include "framework/service/failure.h"
-#include "framework/service/trace_context.h"
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
@@ -167,7 +166,7 @@ static void forget(void *context)
 struct found {
     const struct cpti_method *method;
     struct cpti_route_match match;
-    struct cpti_trace_context trace_context; /* that it came with */
+    struct cpti_trace_context trace; /* that it came with */
     uint64_t number;
     bool is_enabled; /* tracing is */
 };
@@ -186,24 +185,6 @@ static enum cause cause_of(const struct cpti_serving *serving, cpt_status decode
     }
     return serving != NULL && cpti_account_is_refused(&serving->account) ? CAUSE_BUSY
                                                                          : CAUSE_MEMORY;
-}
-
-/* Gives the request its trace: the one that it came with, or its own. */
-static void open_trace(struct cpti_serving *serving, struct cpt_service *service,
-                       const struct found *found)
-{
-    struct cpt_request *request = serving->request;
-    struct cpti_trace_context *trace = &request->inherited.trace_context;
-
-    *trace = found->trace_context;
-    if (trace->is_there) {
-        cpti_trace_read_state(trace, serving->input.headers,
-                              serving->input.header_count, &request->arena,
-                              &service->counters);
-    } else if (found->is_enabled) {
-        cpti_trace_make(trace, service->sampling.trace_seed, found->number,
-                        &serving->decision, &request->arena);
-    }
 }
 
 /* A request that is ready to be launched, or NULL with the @cause. */
@@ -246,6 +227,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         serving->service = service;
         serving->request = request;
         serving->method = method;
+        serving->running.id = found->number;
         serving->decision = *decision;
     }
     if (serving != NULL && open_account(serving, service, request)) {
@@ -260,9 +242,11 @@ static struct cpt_request *make_request(struct cpt_service *service,
     if (request->is_traced) {
         open_notes(serving, service, request);
     }
-    open_trace(serving, service, found);
+    cpti_trace_open(serving, &found->trace, found->is_enabled);
     if (request->is_traced) {
         cpti_spans_begin(serving);
+        request->inherited.ask =
+            cpti_sampling_ask(decision, service->options.metadata_bytes_max);
     }
     if (serving->spans != NULL ||
         (serving->decision.is_logged && service->options.log != NULL)) {
@@ -270,8 +254,6 @@ static struct cpt_request *make_request(struct cpt_service *service,
     }
     request->inherited.observer = &service->observer;
     request->inherited.overcount = service->options.overcount;
-    request->inherited.ask =
-        cpti_sampling_ask(decision, service->options.metadata_bytes_max);
     return request;
 }
 
@@ -417,7 +399,7 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
 void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
                        cpt_reply_fn reply, void *context)
 {
-    struct found found = {.trace_context = {.is_there = false}};
+    struct found found; /* it is large: only what is read is set */
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
@@ -445,11 +427,11 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         cpti_refusal_tell(service, inbound->method, true);
         return;
     }
-    cpti_trace_read(&found.trace_context, inbound, &service->counters);
+    cpti_trace_read(&found.trace, inbound, &service->counters);
     found.is_enabled = cpt_service_is_enabled(service) != 0;
     if (found.is_enabled) {
-        decision = cpti_sampling_decide(&service->sampling, inbound,
-                                        &found.trace_context, &service->counters);
+        cpti_sampling_decide(&service->sampling, inbound, &found.trace,
+                             &service->counters, &decision);
     }
     if (decision.glance_bytes != 0) {
         cpti_sampling_look(&service->sampling, &decision, found.method->glance,
@@ -472,6 +454,6 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     }
     serving->reply = reply;
     serving->context = context;
-    cpti_running_add(serving, found.number);
+    cpti_running_add(serving);
     launch(service, request, inbound);
 }

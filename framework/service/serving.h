@@ -8,6 +8,7 @@
 #include "framework/service/log_queue.h"
 #include "framework/service/method.h"
 #include "framework/service/spans.h"
+#include "framework/service/trace_context.h"
 
 /* What a service knows of a request that it serves. In the request's arena. */
 struct cpti_serving {
@@ -19,6 +20,7 @@ struct cpti_serving {
     struct cpti_decision decision;
     struct cpti_account account; /* of its memory … */
     struct cpti_account notes; /* … and of what is recorded of it, if it is traced */
+    struct cpti_trace_origin trace;
     struct cpt_rpc_request input;
     struct cpt_bytes service_name; /* copies: the record may outlive the service */
     struct cpt_bytes method_name;  /* bounded, as it comes from outside */

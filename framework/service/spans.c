@@ -56,7 +56,7 @@ void cpti_spans_begin(struct cpti_serving *serving)
 {
     struct cpt_request *request = serving->request;
     struct cpti_span_item *item = NULL;
-    struct cpti_trace_context *trace = &request->inherited.trace_context;
+    struct cpti_trace_context *trace = &serving->trace.context; /* it is traced */
     uint64_t random = 0;
 
     if (serving->service->options.spans == NULL) {
@@ -85,14 +85,15 @@ struct cpt_bytes cpti_spans_traceparent(const struct cpt_request *request,
                                         const struct cpt_trace_call *call,
                                         char text[CPT_TRACEPARENT_BYTES + 1])
 {
+    const struct cpti_trace_context trace = cpti_trace_of(request->inherited.trace);
     unsigned char id[sizeof(uint64_t)];
 
     if (call == NULL || request->inherited.span_seed == 0) {
-        return cpti_trace_write(&request->inherited.trace_context, NULL, text);
+        return cpti_trace_write(&trace, NULL, text);
     }
     put(id, cpti_span_id(request->inherited.span_seed,
                          CPTI_SPAN_OF_CALL | ((const struct cpti_call *)call)->number));
-    return cpti_trace_write(&request->inherited.trace_context, id, text);
+    return cpti_trace_write(&trace, id, text);
 }
 
 void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
@@ -102,9 +103,6 @@ void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
     const struct cpt_trace *trace = &request->trace;
     struct cpti_span_item *item = serving->spans;
 
-    if (item == NULL) {
-        return;
-    }
     item->start_unix_ns =
         cpt_clock_unix_ns() - (cpt_clock_now_ns(request->clock) - trace->arrival_ns);
     item->arrival_ns = trace->arrival_ns;

@@ -36,7 +36,7 @@ struct cpti_span_item {
  * gets ids, and a `traceparent` of its own. Before it is launched. */
 void cpti_spans_begin(struct cpti_serving *serving);
 
-/* Keeps what the spans say of the answer. No effect without spans. */
+/* Keeps what the spans, which are written, say of the answer. */
 void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
                          bool is_failed);
 

@@ -3,6 +3,8 @@
 /* trace_context.c - the trace that a request belongs to; see trace_context.h */
 #include "framework/service/trace_context.h"
 
+#include "framework/service/serving.h"
+
 #include <endian.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +14,7 @@
 void cpti_trace_read(struct cpti_trace_context *trace,
                      const struct cpt_inbound *inbound, struct cpti_counters *counters)
 {
+    *trace = (struct cpti_trace_context){.is_there = false};
     if (inbound->traceparent.data == NULL) {
         return;
     }
@@ -33,37 +36,107 @@ static bool is_state(struct cpt_bytes name)
            strncasecmp(name.data, CPT_HEADER_TRACESTATE, bytes) == 0;
 }
 
-void cpti_trace_read_state(struct cpti_trace_context *trace,
-                           const struct cpt_field *headers, size_t header_count,
-                           struct cpt_arena *arena, struct cpti_counters *counters)
+/* What became of the tracestate of a request. */
+enum verdict {
+    VERDICT_OPEN, /* it was not looked at */
+    VERDICT_NONE, /* there is none */
+    VERDICT_REFUSED,
+    VERDICT_AS_CAME, /* it is the value of the one header */
+    VERDICT_JOINED   /* it is made of several, or cut */
+};
+
+/* Joins what stands in @headers to *@state: the value of the one header, or @text. */
+static enum verdict join_state(const struct cpt_field *headers, size_t header_count,
+                               char text[CPT_TRACESTATE_BYTES_MAX + 1],
+                               struct cpt_bytes *state)
 {
     struct cpt_bytes values[CPT_TRACESTATE_MEMBERS_MAX];
-    char text[CPT_TRACESTATE_BYTES_MAX + 1];
     size_t count = 0;
-    size_t bytes = 0;
 
-    if (!trace->is_there) {
-        return;
-    }
+    *state = (struct cpt_bytes){NULL, 0};
     for (size_t i = 0; i < header_count; i++) {
         if (!is_state(headers[i].name)) {
             continue;
         }
         if (count == CPT_TRACESTATE_MEMBERS_MAX) {
-            CPTI_COUNT(counters, refused_tracestates);
-            return;
+            return VERDICT_REFUSED;
         }
         values[count++] = headers[i].value;
     }
     if (count == 0) {
-        return;
+        return VERDICT_NONE;
     }
-    if (cpt_tracestate_join(values, count, text, &bytes) != CPT_OK) {
+    if (cpt_tracestate_join(values, count, text, &state->bytes) != CPT_OK) {
+        return VERDICT_REFUSED;
+    }
+    if (state->bytes == 0) {
+        return VERDICT_NONE;
+    }
+    if (count == 1 && state->bytes == values[0].bytes) {
+        *state = values[0];
+        return VERDICT_AS_CAME;
+    }
+    state->data = text;
+    return VERDICT_JOINED;
+}
+
+struct cpt_bytes cpti_trace_read_state(const struct cpt_field *headers,
+                                       size_t header_count, struct cpt_arena *arena,
+                                       struct cpti_counters *counters)
+{
+    char text[CPT_TRACESTATE_BYTES_MAX + 1];
+    struct cpt_bytes state;
+
+    if (join_state(headers, header_count, text, &state) == VERDICT_REFUSED) {
         CPTI_COUNT(counters, refused_tracestates);
-    } else if (bytes > 0) {
-        trace->state.data = cpt_arena_copy(arena, text, bytes);
-        trace->state.bytes = trace->state.data != NULL ? bytes : 0;
     }
+    if (state.bytes != 0) {
+        state.data = cpt_arena_copy(arena, state.data, state.bytes);
+        state.bytes = state.data != NULL ? state.bytes : 0;
+    }
+    return state;
+}
+
+/* The value of the one header. */
+static struct cpt_bytes state_as_came(const struct cpt_rpc_request *input)
+{
+    size_t i = 0;
+
+    while (!is_state(input->headers[i].name)) {
+        i++;
+    }
+    return input->headers[i].value;
+}
+
+struct cpt_bytes cpti_trace_state(struct cpti_trace_origin *origin,
+                                  char text[CPT_TRACESTATE_BYTES_MAX + 1])
+{
+    struct cpt_bytes state = {NULL, 0};
+    const struct cpt_rpc_request *input = NULL;
+    enum verdict verdict = VERDICT_NONE;
+
+    if (origin == NULL) {
+        return state;
+    }
+    if (origin->serving == NULL || !origin->context.is_there) {
+        return origin->state;
+    }
+    input = &origin->serving->input;
+    verdict = (enum verdict)atomic_load_explicit(&origin->state_verdict,
+                                                 memory_order_relaxed);
+    if (verdict == VERDICT_NONE || verdict == VERDICT_REFUSED) {
+        return state;
+    }
+    if (verdict == VERDICT_AS_CAME) {
+        return state_as_came(input);
+    }
+    verdict = join_state(input->headers, input->header_count, text, &state);
+    if (atomic_exchange_explicit(&origin->state_verdict, (unsigned char)verdict,
+                                 memory_order_relaxed) == VERDICT_OPEN &&
+        verdict == VERDICT_REFUSED) {
+        CPTI_COUNT(&origin->serving->service->counters, refused_tracestates);
+    }
+    return state;
 }
 
 /* --- What is made --- */
@@ -110,22 +183,26 @@ static uint64_t randomness_of(const struct cpti_decision *decision, uint64_t x)
                                : scale(x, threshold);
 }
 
-/* The coin's threshold, for those who adjust counts by it. */
-static void note_threshold(struct cpti_trace_context *trace, double probability,
-                           struct cpt_arena *arena)
+struct cpt_bytes cpti_trace_make_state(const struct cpti_decision *decision,
+                                       struct cpt_arena *arena)
 {
-    const struct cpt_consistent consistent = {
-        .has_threshold = 1, .threshold = cpt_sampling_threshold(probability)};
+    struct cpt_consistent consistent = {.has_threshold = 1};
+    struct cpt_bytes state = {NULL, 0};
     char text[CPT_TRACESTATE_BYTES_MAX + 1];
-    const size_t bytes =
-        cpt_consistent_format((struct cpt_bytes){NULL, 0}, &consistent, text);
 
-    trace->state.data = cpt_arena_copy(arena, text, bytes);
-    trace->state.bytes = trace->state.data != NULL ? bytes : 0;
+    if (!decision->is_random) {
+        return state;
+    }
+    /* The coin's threshold, for those who adjust counts by it. */
+    consistent.threshold = cpt_sampling_threshold(decision->probability);
+    state.bytes = cpt_consistent_format(state, &consistent, text);
+    state.data = cpt_arena_copy(arena, text, state.bytes);
+    state.bytes = state.data != NULL ? state.bytes : 0;
+    return state;
 }
 
 void cpti_trace_make(struct cpti_trace_context *trace, uint64_t seed, uint64_t number,
-                     const struct cpti_decision *decision, struct cpt_arena *arena)
+                     const struct cpti_decision *decision)
 {
     const uint64_t gamma = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t first = seed + 3 * number * gamma;
@@ -143,9 +220,60 @@ void cpti_trace_make(struct cpti_trace_context *trace, uint64_t seed, uint64_t n
     if (decision->is_random || decision->is_forced) {
         parent->flags |= CPT_TRACE_FLAG_SAMPLED;
     }
-    if (decision->is_random) {
-        note_threshold(trace, decision->probability, arena);
+}
+
+/* --- Of a request that is served --- */
+
+static void make_for(const struct cpti_serving *serving,
+                     struct cpti_trace_context *trace)
+{
+    cpti_trace_make(trace, serving->service->sampling.trace_seed, serving->running.id,
+                    &serving->decision);
+}
+
+void cpti_trace_open(struct cpti_serving *serving,
+                     const struct cpti_trace_context *came, bool is_enabled)
+{
+    struct cpt_request *request = serving->request;
+    struct cpti_trace_origin *origin = &serving->trace;
+
+    request->inherited.trace = origin;
+    if (came->is_there) {
+        origin->context = *came;
+        origin->serving = serving;
+    } else if (is_enabled && !request->is_traced) {
+        origin->serving = serving;
+    } else if (is_enabled) { /* what is decided of it may change at its end */
+        make_for(serving, &origin->context);
+        origin->state = cpti_trace_make_state(&serving->decision, &request->arena);
     }
+}
+
+struct cpti_trace_context cpti_trace_of(const struct cpti_trace_origin *origin)
+{
+    struct cpti_trace_context trace = {.is_there = false};
+
+    if (origin != NULL && (origin->context.is_there || origin->serving == NULL)) {
+        return origin->context;
+    }
+    if (origin != NULL) {
+        make_for(origin->serving, &trace);
+    }
+    return trace;
+}
+
+void cpti_trace_keep(struct cpti_trace_origin *kept, struct cpti_trace_origin *origin,
+                     char text[CPT_TRACESTATE_BYTES_MAX + 1])
+{
+    struct cpt_bytes state = cpti_trace_state(origin, text);
+
+    kept->context = cpti_trace_of(origin);
+    kept->serving = NULL;
+    if (state.bytes != 0 && state.data != text) {
+        memcpy(text, state.data, state.bytes);
+        state.data = text;
+    }
+    kept->state = state;
 }
 
 /* --- What goes out --- */

@@ -24,6 +24,7 @@
 #include "cpt/container.h"
 #include "framework/cpt_shared.h"
 #include "framework/run/run.h"
+#include "framework/service/trace_context.h"
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -66,6 +67,8 @@ struct cpti_flight {
     struct cpt_executor *executor;
     const struct cpt_clock *clock;
     struct cpti_inherited inherited;
+    struct cpti_trace_origin trace; /* inherited: the request may be freed before … */
+    char tracestate[CPT_TRACESTATE_BYTES_MAX + 1]; /* … and another one be first */
     struct cpt_service
         *services[2]; /* inherited from; the flight holds them. Or NULL */
     unsigned attribution;

@@ -74,6 +74,7 @@ struct cpt_manual {
     const char *failure_sentence; /* or NULL */
     char ask[ASK_BYTES];
     struct cpti_trace_context trace_context;
+    struct cpt_bytes tracestate;
     char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* of its calls */
     char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
 };
@@ -149,14 +150,15 @@ static void note_trace(struct cpt_manual *manual, const struct cpt_inbound *inbo
     struct cpti_trace_context *trace = &manual->trace_context;
 
     if (trace->is_there) {
-        cpti_trace_read_state(trace, inbound->headers,
-                              inbound->header_count < CPT_HEADERS_MAX
-                                  ? inbound->header_count
-                                  : CPT_HEADERS_MAX,
-                              &manual->arena, &manual->service->counters);
+        manual->tracestate = cpti_trace_read_state(
+            inbound->headers,
+            inbound->header_count < CPT_HEADERS_MAX ? inbound->header_count
+                                                    : CPT_HEADERS_MAX,
+            &manual->arena, &manual->service->counters);
     } else {
         cpti_trace_make(trace, manual->service->sampling.trace_seed, number,
-                        &manual->decision, &manual->arena);
+                        &manual->decision);
+        manual->tracestate = cpti_trace_make_state(&manual->decision, &manual->arena);
     }
     (void)cpti_trace_write(trace, NULL, manual->traceparent);
 }
@@ -239,7 +241,7 @@ static struct cpt_manual *begin(struct cpt_service *service,
     const uint64_t number = 1 + atomic_fetch_add_explicit(&service->counters.requests,
                                                           1, memory_order_relaxed);
     const bool is_enabled = cpt_service_is_enabled(service) != 0;
-    struct cpti_trace_context trace = {.is_there = false};
+    struct cpti_trace_context trace;
     struct cpti_decision decision = {.is_traced = false};
     struct cpt_manual *manual = NULL;
 
@@ -248,8 +250,8 @@ static struct cpt_manual *begin(struct cpt_service *service,
     }
     cpti_trace_read(&trace, inbound, &service->counters);
     if (is_enabled) {
-        decision = cpti_sampling_decide(&service->sampling, inbound, &trace,
-                                        &service->counters);
+        cpti_sampling_decide(&service->sampling, inbound, &trace, &service->counters,
+                             &decision);
     }
     if (decision.glance_bytes != 0) {
         cpti_sampling_look(&service->sampling, &decision, &service->glance,
@@ -376,7 +378,7 @@ struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual)
 
 struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual)
 {
-    return manual != NULL ? manual->trace_context.state : (struct cpt_bytes){NULL, 0};
+    return manual != NULL ? manual->tracestate : (struct cpt_bytes){NULL, 0};
 }
 
 struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,

@@ -41,15 +41,15 @@ static struct cpti_flight *find(struct cpt_shared *shared, uint64_t hash,
     return flight;
 }
 
-/* Memory for a flight of @shared: the struct, items, ids, @key, the tracestate. */
+/* Memory for a flight of @shared: the struct, items, ids, @key. */
 static struct cpti_flight *flight_new(struct cpt_shared *shared, struct cpt_bytes key,
-                                      uint32_t outer_count, size_t state_bytes)
+                                      uint32_t outer_count)
 {
     const size_t head = (sizeof(struct cpti_flight) + 15) / 16 * 16;
     const size_t items = (shared->item_count_max * shared->item_bytes + 15) / 16 * 16;
-    struct cpti_flight *flight = cpt_alloc_zeroed(
-        shared->options.alloc,
-        head + items + outer_count * sizeof(uint64_t) + key.bytes + state_bytes);
+    struct cpti_flight *flight =
+        cpt_alloc_zeroed(shared->options.alloc,
+                         head + items + outer_count * sizeof(uint64_t) + key.bytes);
 
     if (flight == NULL) {
         return NULL;
@@ -71,7 +71,6 @@ static struct cpti_flight *flight_new(struct cpt_shared *shared, struct cpt_byte
  * the first one. */
 static void inherit(struct cpti_flight *flight, const struct cpt_request *request)
 {
-    const struct cpti_trace_context *trace = &request->inherited.trace_context;
     struct cpti_inherited *inherited = &flight->inherited;
     struct cpt_service *service = cpti_service_of(request);
 
@@ -84,13 +83,8 @@ static void inherit(struct cpti_flight *flight, const struct cpt_request *reques
     }
     inherited->ask = request->inherited.ask;
     inherited->overcount = request->inherited.overcount;
-    inherited->trace_context = *trace;
-    if (trace->state.bytes != 0) { /* behind the key; the request may be freed before */
-        char *copy = (char *)flight->key + flight->key_bytes;
-
-        memcpy(copy, trace->state.data, trace->state.bytes);
-        inherited->trace_context.state.data = copy;
-    }
+    cpti_trace_keep(&flight->trace, request->inherited.trace, flight->tracestate);
+    inherited->trace = &flight->trace;
 }
 
 /* Puts a new flight into the table. Lock held. */
@@ -115,8 +109,7 @@ static struct cpti_flight *open_flight(struct cpt_shared *shared, uint64_t hash,
                             name, (unsigned)request->nest.level + 1, CPT_NESTING_MAX);
         return NULL;
     }
-    flight = flight_new(shared, key, request->nest.level,
-                        request->inherited.trace_context.state.bytes);
+    flight = flight_new(shared, key, request->nest.level);
     if (flight == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for shared work \"%s\"",
                             name);

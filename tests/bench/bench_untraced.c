@@ -11,7 +11,7 @@
  *
  *      valgrind --tool=callgrind bench_untraced plain 1000
  *
- * The ways are plain, traceparent, rules, rate.
+ * The ways are plain, traceparent, tracestate, rules, rate.
  */
 #include "tests/bench/bench.h"
 
@@ -32,6 +32,7 @@ struct way {
     const char *name;
     const char *title;
     const char *traceparent; /* NULL: none */
+    const char *tracestate;  /* likewise */
     const char *rules;       /* the file of settings; NULL: there is none */
     struct cpt_service *service;
     struct cpt_plan *plan;
@@ -43,6 +44,10 @@ static struct way ways[] = {
     {.name = "traceparent",
      .title = "with one that came",
      .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"},
+    {.name = "tracestate",
+     .title = "with one that came, and a tracestate",
+     .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+     .tracestate = "ot=th:fd70a4;rv:9b8233f7e3a151,vendor=t61rcWkgMzE"},
     {.name = "rules",
      .title = "two rules that do not take it",
      .rules = "rule a = owner x; until 2099-12-31; method /other; probability 0.5\n"
@@ -123,7 +128,14 @@ static void serve(void *context, size_t count)
     struct way *way = context;
     struct cpt_inbound inbound = {.method = cpt_bytes_of("/"),
                                   .verb = cpt_bytes_of("GET")};
+    const struct cpt_field state = {
+        cpt_bytes_of("tracestate"),
+        cpt_bytes_of(way->tracestate != NULL ? way->tracestate : "")};
 
+    if (way->tracestate != NULL) {
+        inbound.headers = &state;
+        inbound.header_count = 1;
+    }
     if (way->traceparent != NULL) {
         inbound.traceparent = cpt_bytes_of(way->traceparent);
     }

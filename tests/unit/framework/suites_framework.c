@@ -24,6 +24,7 @@ extern CU_TestInfo cpt_waiting_random_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_trace_context_tests[];
+extern CU_TestInfo cpt_one_trace_tests[];
 extern CU_TestInfo cpt_policy_tests[];
 extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
@@ -78,6 +79,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"the trace of a request", NULL, NULL, NULL, NULL, cpt_trace_context_tests},
+    {"one trace for all", NULL, NULL, NULL, NULL, cpt_one_trace_tests},
     {"rules of an operator", NULL, NULL, NULL, NULL, cpt_policy_tests},
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},

@@ -5,6 +5,9 @@
 
 #include "tests/support/suites.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
 #define SPAN  "00f067aa0ba902b7"
 
@@ -62,9 +65,39 @@ static void test_malformed_ones(void)
     }
 }
 
+/* Each byte in each place is read if it is a digit, or the '-' that stands there. */
+static void test_every_byte_in_every_place(void)
+{
+    static const char good[] = "01-" TRACE "-" SPAN "-03";
+    static const char digits[] = "0123456789abcdef";
+    unsigned differing = 0;
+
+    for (size_t place = 0; place < sizeof good - 1; place++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char text[sizeof good];
+            char again[CPT_TRACEPARENT_BYTES + 1];
+            struct cpt_traceparent parent;
+            const bool is_digit = memchr(digits, byte, sizeof digits - 1) != NULL;
+            bool is_read = false;
+
+            memcpy(text, good, sizeof good);
+            text[place] = (char)byte;
+            is_read = cpt_traceparent_parse((struct cpt_bytes){text, sizeof good - 1},
+                                            &parent) == CPT_OK;
+            differing += is_read != (good[place] == '-' ? byte == '-' : is_digit);
+            if (is_read) {
+                cpt_traceparent_format(&parent, again);
+                differing += memcmp(again + 2, text + 2, sizeof good - 3) != 0;
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(differing, 0);
+}
+
 CU_TestInfo cpt_traceparent_tests[] = {
     {"ids and flags are read", test_ids_and_flags},
     {"a newer version is read by the rules of 00", test_newer_versions},
     {"malformed ones are refused", test_malformed_ones},
+    {"each byte in each place", test_every_byte_in_every_place},
     CU_TEST_INFO_NULL,
 };
