@@ -73,7 +73,9 @@ enum {
     X(GAP, 12, "gap", "gap")                                                           \
     X(ACCEPT_QUEUE, 13, "accept_queue", "accept queue")                                \
     X(OTHER, 14, "other", "other")                                                     \
-    X(OFF_CPU, 15, "off_cpu", "off CPU")
+    X(OFF_CPU, 15, "off_cpu", "off CPU")                                               \
+    X(SEND_QUEUE, 16, "send_queue", "send queue")                                      \
+    X(RECEIVE_QUEUE, 17, "receive_queue", "receive queue")
 
 /* What a frame's time is. */
 enum cpt_kind {
@@ -279,8 +281,15 @@ CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *f
  * than the observed time is scaled down (cpt_apportion.h) or clipped and, if the excess
  * is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess becomes a
  * label of its first segment. A path of 0 ns from a callee that does not say how long
- * it took counts as no path. After all this, the first skip_ns of the result are left
- * out, for the attribution that charges only blocked time.
+ * it took counts as no path.
+ *
+ * The caller may know that its request waited in a queue of its own before it left, and
+ * that the reply had come before it was read. That time is cut out of what would be
+ * ‹network+serialization›, or a blind spot as long as the call, and stands where it
+ * was: ‹send queue› first, ‹receive queue› last, below @call_frame.
+ *
+ * After all this, the first skip_ns of the result are left out, for the attribution
+ * that charges only blocked time.
  */
 enum cpt_overcount {
     CPT_OVERCOUNT_SCALE = 0, /* every segment in proportion */
@@ -295,6 +304,8 @@ struct cpt_splice {
     uint64_t skip_ns;           /* to leave out at the front */
     unsigned reason;            /* without a path: why (enum cpt_reason) */
     unsigned overcount;         /* of a path that is too long (enum cpt_overcount) */
+    uint64_t send_queue_ns;     /* the request waited here; 0: not, or not known */
+    uint64_t receive_queue_ns;  /* the reply waited here, likewise */
 };
 
 /* What cpt_path_splice() found out, for the counters of the callee. */

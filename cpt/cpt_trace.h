@@ -116,6 +116,8 @@ struct cpt_trace_call {
         holder;        /* of a lock: which task had it at issue_ns; may be empty */
     const void *reply; /* for struct cpt_trace.open_callee; may be NULL */
     size_t reply_bytes;
+    uint64_t send_queue_ns;    /* of an RPC, as in struct cpt_splice */
+    uint64_t receive_queue_ns; /* likewise */
 };
 
 /* One wait of a task, for a call or for another task, and the step that followed. */

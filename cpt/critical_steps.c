@@ -217,6 +217,8 @@ static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
     splice.server_elapsed_ns = call->server_elapsed_ns;
     splice.has_server_elapsed = call->has_server_elapsed;
     splice.reason = call->reason;
+    splice.send_queue_ns = call->send_queue_ns;
+    splice.receive_queue_ns = call->receive_queue_ns;
     status = cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report);
     cpt_path_free(callee);
     if (status == CPT_OK && trace->spliced != NULL &&

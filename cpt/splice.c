@@ -15,6 +15,10 @@
  * so P + (E - P) + (O - E) = O in every case. Both stand after the callee's own
  * segments, below the callee's root: durations alone do not separate the way there from
  * the way back. S > O counts as overcount, too, although the path itself fits.
+ *
+ * What the caller knows of its own queues is cut out of the network's time (of all, if
+ * nothing is known of the callee), the queue at the end first: that is sure to have
+ * been waited for. So whatever it claims, the sum stays.
  */
 #include "cpt/path.h"
 
@@ -195,6 +199,66 @@ out:
     return status;
 }
 
+/* What the callee's part and the ways to and from it are. */
+struct shares {
+    uint64_t callee_ns; /* of its path, or of the blind spot */
+    uint64_t unattributed_ns;
+    uint64_t send_queue_ns;
+    uint64_t network_ns;
+    uint64_t receive_queue_ns;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Takes the queues out of @ns, time that is not the callee's; returns the rest. */
+static uint64_t share_queues(struct shares *shares, const struct cpt_splice *splice,
+                             uint64_t ns)
+{
+    shares->receive_queue_ns = least(splice->receive_queue_ns, ns);
+    ns -= shares->receive_queue_ns;
+    shares->send_queue_ns = least(splice->send_queue_ns, ns);
+    return ns - shares->send_queue_ns;
+}
+
+/* @elapsed_ns: what the callee took, as far as it was observed. */
+static struct shares share(const struct cpt_splice *splice, bool is_blind,
+                           uint64_t path_ns, uint64_t elapsed_ns)
+{
+    const uint64_t observed_ns = splice->observed_ns;
+    struct shares shares = {.callee_ns = least(path_ns, observed_ns)};
+
+    if (is_blind && !splice->has_server_elapsed) {
+        shares.callee_ns = share_queues(&shares, splice, observed_ns);
+        return shares;
+    }
+    if (is_blind) {
+        shares.callee_ns = elapsed_ns;
+    } else {
+        shares.unattributed_ns = elapsed_ns - shares.callee_ns;
+    }
+    shares.network_ns = share_queues(&shares, splice, observed_ns - elapsed_ns);
+    return shares;
+}
+
+/* Appends what follows the callee's own segments. */
+static cpt_status append_rest(struct splicer *splicer, uint32_t call_frame,
+                              const struct shares *shares)
+{
+    cpt_status status = append_kind(splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
+                                    shares->unattributed_ns);
+
+    if (status == CPT_OK) {
+        status =
+            append_kind(splicer, call_frame, CPT_KIND_NETWORK, 0, shares->network_ns);
+    }
+    return status != CPT_OK ? status
+                            : append_kind(splicer, call_frame, CPT_KIND_RECEIVE_QUEUE,
+                                          0, shares->receive_queue_ns);
+}
+
 /* The callee's excess over @observed_ns: of its path or, if that fits, of what it says
  * it took. */
 static uint64_t overcount_of(uint64_t observed_ns, uint64_t path_ns, uint64_t said_ns)
@@ -215,10 +279,10 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
     const uint64_t said_ns =
         splice->has_server_elapsed ? splice->server_elapsed_ns : path_ns;
     const uint64_t more_ns = said_ns > path_ns ? said_ns : path_ns;
-    const uint64_t elapsed_ns = more_ns < observed_ns ? more_ns : observed_ns;
     const bool is_blind =
         callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
-    const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
+    const struct shares shares =
+        share(splice, is_blind, path_ns, least(more_ns, observed_ns));
     cpt_status status = CPT_OK;
 
     if (report != NULL) {
@@ -226,23 +290,16 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
         report->undercount_ns = observed_ns > path_ns ? observed_ns - path_ns : 0;
         report->is_inconsistent = splice->has_server_elapsed && said_ns < path_ns;
     }
-    if (is_blind) {
-        status = append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT, splice->reason,
-                             blind_ns);
-        return status != CPT_OK ? status
-                                : append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
-                                              observed_ns - blind_ns);
-    }
     status =
-        append_callee(&splicer, call_frame, callee, observed_ns, splice->overcount);
-    if (status != CPT_OK || path_ns >= observed_ns) {
+        append_kind(&splicer, call_frame, CPT_KIND_SEND_QUEUE, 0, shares.send_queue_ns);
+    if (status != CPT_OK) {
         return status;
     }
-    status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
-                         elapsed_ns - path_ns);
-    return status != CPT_OK ? status
-                            : append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
-                                          observed_ns - elapsed_ns);
+    status = is_blind ? append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT,
+                                    splice->reason, shares.callee_ns)
+                      : append_callee(&splicer, call_frame, callee, shares.callee_ns,
+                                      splice->overcount);
+    return status == CPT_OK ? append_rest(&splicer, call_frame, &shares) : status;
 }
 
 cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from)

@@ -504,6 +504,9 @@ struct cpt_inbound {
      * trusted_networks. */
     const struct cpt_bytes *peer_names;
     size_t peer_name_count;
+    /* How long the request waited in this machine before arrival_ns, as far as that is
+     * known: more ‹accept queue›. No deadline begins there. */
+    uint64_t waited_ns;
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -611,6 +614,10 @@ struct cpt_transport_reply {
     size_t header_count;
     struct cpt_bytes why; /* of a failure, for people: "certificate has expired"; may be
                              empty */
+    /* What the call waited for in queues of this process, if that is known: before its
+     * last bytes left, and between the arrival of the reply and now. */
+    uint64_t send_queue_ns;
+    uint64_t receive_queue_ns;
 };
 
 /* How calls reach other processes. All functions from any thread. */

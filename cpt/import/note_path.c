@@ -308,6 +308,8 @@ static cpt_status make_call(struct reading *reading, struct noted *noted)
     call->attempt = (uint32_t)cpti_note_or(note->number.attempt, 0);
     call->has_server_elapsed = note->number.elapsed != CPTI_NOTE_UNSET;
     call->server_elapsed_ns = cpti_note_or(note->number.elapsed, 0);
+    call->send_queue_ns = cpti_note_or(note->number.unsent, 0);
+    call->receive_queue_ns = cpti_note_or(note->number.unread, 0);
     return status == CPT_OK && call->issuer == NULL ? CPT_END : status;
 }
 

@@ -49,7 +49,9 @@ enum cpti_note_kind {
     X(reason)                                                                          \
     X(attempt)                                                                         \
     X(path)                                                                            \
-    X(elapsed)
+    X(elapsed)                                                                         \
+    X(unsent)                                                                          \
+    X(unread)
 
 /* Ids and groups are as they were written, the others are decoded. */
 #define CPTI_NOTE_TEXTS(X)                                                             \

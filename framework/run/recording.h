@@ -84,6 +84,17 @@ static inline void cpti_record_step_end(struct cpt_task *task,
     }
 }
 
+/* The request of @trace, which begins now, came @waited_ns earlier than its transport
+ * has stamped it. */
+static inline void cpti_trace_waited(struct cpt_trace *trace, uint64_t waited_ns)
+{
+    if (waited_ns != 0 && trace->arrival_ns > waited_ns) {
+        trace->dispatch_ns =
+            trace->dispatch_ns != 0 ? trace->dispatch_ns : trace->arrival_ns;
+        trace->arrival_ns -= waited_ns;
+    }
+}
+
 /* When task @number, which misses nothing, became ready. */
 static inline uint64_t cpti_record_ready_ns(const struct cpt_request *request,
                                             uint32_t number)

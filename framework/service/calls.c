@@ -475,6 +475,8 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
                       const struct cpt_transport_reply *reply,
                       struct cpt_request *request)
 {
+    record->send_queue_ns = reply->send_queue_ns;
+    record->receive_queue_ns = reply->receive_queue_ns;
     if (reply->status == CPT_TIMEOUT) {
         record->outcome = CPT_CALL_TIMEOUT;
     } else if (reply->status != CPT_OK) {

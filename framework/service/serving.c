@@ -14,6 +14,7 @@
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
+#include "framework/run/recording.h"
 
 #include <string.h>
 
@@ -240,6 +241,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     }
     request->served = serving;
     if (request->is_traced) {
+        cpti_trace_waited(&request->trace, inbound->waited_ns);
         open_notes(serving, service, request);
     }
     cpti_trace_open(serving, &found->trace, found->is_enabled);

@@ -408,6 +408,8 @@ static void note_call(struct run *run, const struct cpt_trace_call *call)
     if (call->has_server_elapsed) {
         note_print(note, " elapsed=%" PRIu64, call->server_elapsed_ns);
     }
+    note_number(note, "unsent", call->send_queue_ns);
+    note_number(note, "unread", call->receive_queue_ns);
     note_text(note, "status", call->status);
     note_text(note, "holder", call->holder);
     note_text(note, "executor", call->executor);

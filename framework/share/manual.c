@@ -189,8 +189,9 @@ static void note_ask(struct cpt_manual *manual)
     assert(manual->ask_bytes < sizeof manual->ask);
 }
 
-static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
+static void begin_trace(struct cpt_manual *manual, const struct cpt_inbound *inbound)
 {
+    const uint64_t arrival_ns = inbound->arrival_ns;
     const struct cpt_service_options *options = &manual->service->options;
     const uint64_t now_ns = now_of(manual);
     struct cpt_trace *trace = &manual->trace;
@@ -200,6 +201,7 @@ static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
         trace->arrival_ns = arrival_ns;
         trace->dispatch_ns = now_ns;
     }
+    cpti_trace_waited(trace, inbound->waited_ns);
     trace->attribution = options->attribution;
     trace->overcount = options->overcount;
     trace->answered_by = &manual->root.task;
@@ -273,7 +275,7 @@ static struct cpt_manual *begin(struct cpt_service *service,
     }
     note_inbound(manual, inbound, number);
     note_ask(manual);
-    begin_trace(manual, inbound->arrival_ns);
+    begin_trace(manual, inbound);
     return manual;
 }
 

@@ -406,7 +406,9 @@ static void call_answer(struct cpti_http_call *call,
 {
     const struct cpti_http_input *answer = outcome->reply;
     const struct cpt_alloc *alloc = call->client->http->alloc;
-    struct cpt_transport_reply reply = {.status = CPT_OK};
+    struct cpt_transport_reply reply = {.status = CPT_OK,
+                                        .send_queue_ns = outcome->send_queue_ns,
+                                        .receive_queue_ns = outcome->receive_queue_ns};
     const struct cpt_bytes head = {cpti_http_input_head(answer), answer->head_bytes};
     struct cpt_field headers[CPT_CALL_FIELDS_MAX];
     void *memory = NULL;

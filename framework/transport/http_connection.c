@@ -25,9 +25,17 @@
  *
  * A reply is taken out of the connection before it is reported: what follows it may
  * send the next call on the same connection at once.
+ *
+ * A call that asks for a path is measured: how long its bytes waited here before they
+ * left, and the reply's before they were read. The first is the larger of two: until
+ * the socket had taken all, and, of the kernel, for how long the other side had no room
+ * for more. That is a sum over the life of the connection, so it has to be known from
+ * before; a request that fits into any window does not add to it.
  */
 #include "framework/transport/http_connection.h"
 
+#include "cpt/now.h"
+#include "framework/transport/http_kernel.h"
 #include "framework/transport/http_route.h"
 
 #include "wire/cpt_metadata.h"
@@ -42,7 +50,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { NO_CONTENT = 204, NOT_MODIFIED = 304 };
+enum { NO_CONTENT = 204, NOT_MODIFIED = 304, ANY_WINDOW_BYTES = 8 << 10 };
 
 union socket_address {
     struct sockaddr any;
@@ -128,13 +136,34 @@ static bool can_be_used_again(const struct cpti_http_connection *connection)
            connection->sent_bytes == connection->head.bytes + connection->body.bytes;
 }
 
+/* The reply was read just now. */
+static void measure(struct cpti_http_connection *connection,
+                    struct cpti_http_outcome *outcome)
+{
+    struct cpti_http_queues queues;
+    uint64_t limited_ns = 0;
+
+    if (!cpti_http_queues_read(connection->descriptor, &queues)) {
+        return;
+    }
+    if (queues.has_limited && !connection->is_limited_unknown &&
+        queues.limited_ns > connection->limited_ns) {
+        limited_ns = cpti_http_ticks_least(queues.limited_ns - connection->limited_ns);
+    }
+    connection->limited_ns = queues.limited_ns;
+    connection->is_limited_unknown = false;
+    outcome->receive_queue_ns = queues.unread_ns;
+    outcome->send_queue_ns =
+        connection->send_queue_ns > limited_ns ? connection->send_queue_ns : limited_ns;
+}
+
 /* The reply is whole. */
 static void report_reply(struct cpti_http_connection *connection)
 {
     struct cpt_http *http = connection->http;
     struct cpti_http_input reply = connection->input;
     const bool has_more = reply.raw_at < reply.bytes;
-    const struct cpti_http_outcome outcome = {
+    struct cpti_http_outcome outcome = {
         .status = CPT_OK,
         .reply = &reply,
         .was_kept = connection->has_replied,
@@ -145,6 +174,9 @@ static void report_reply(struct cpti_http_connection *connection)
 
     if (has_more) {
         cpti_http_count(http, CPTI_HTTP_COUNTER_replies_refused);
+    }
+    if (connection->is_measured) {
+        measure(connection, &outcome);
     }
     memset(&connection->input, 0, sizeof connection->input);
     connection->input.parser = reply.parser;
@@ -328,6 +360,16 @@ static ssize_t socket_write(struct cpti_http_connection *connection,
     return is_later(errno) ? -1 : -2;
 }
 
+/* Stamps the first write, and the last, of a request that is measured. */
+static void note_write(struct cpti_http_connection *connection, bool is_last)
+{
+    if (connection->begun_ns == 0 && !is_last) {
+        connection->begun_ns = cpti_now_ns();
+    } else if (connection->begun_ns != 0 && is_last) {
+        connection->send_queue_ns = cpti_now_ns() - connection->begun_ns;
+    }
+}
+
 /* Writes what the socket takes. If it is broken, a reply may still have come before:
  * reading tells. */
 static void write_request(struct cpti_http_connection *connection)
@@ -350,6 +392,9 @@ static void write_request(struct cpti_http_connection *connection)
         connection->sent_bytes += (size_t)sent;
     }
     connection->is_broken |= sent == -2;
+    if (connection->is_measured) {
+        note_write(connection, connection->sent_bytes == head.bytes + body.bytes);
+    }
     write_later(connection, !connection->is_broken &&
                                 connection->sent_bytes < head.bytes + body.bytes);
 }
@@ -575,11 +620,17 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
     connection->sent_bytes = 0;
     connection->received_bytes = 0;
     connection->is_broken = false;
+    connection->is_measured = call->critical_path.bytes > 0;
+    connection->begun_ns = 0;
+    connection->send_queue_ns = 0;
     cpti_http_parser_begin(&connection->input.parser);
     connection->input.parser.has_no_body =
         cpt_bytes_equal(call->verb, cpt_bytes_of("HEAD"));
     head_write(connection, call, timeout_ns);
     connection->failure = CPT_OK;
+    connection->is_limited_unknown |=
+        !connection->is_measured &&
+        connection->head.bytes + connection->body.bytes > ANY_WINDOW_BYTES;
     status = send_request(connection);
     if (status != CPT_OK) {
         if (connection->descriptor >= 0) {

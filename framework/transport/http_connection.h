@@ -33,6 +33,8 @@ struct cpti_http_outcome {
     bool has_begun;                      /* bytes of a reply came */
     bool can_be_used_again;              /* only if CPT_OK */
     const char *why;                     /* a failure, for people; or NULL */
+    uint64_t send_queue_ns;    /* of a measured call with a reply: in our queues … */
+    uint64_t receive_queue_ns; /* … as in struct cpt_transport_reply */
 };
 
 struct cpti_http_connection_owner {
@@ -75,6 +77,11 @@ struct cpti_http_connection {
     size_t received_bytes;
     bool is_broken; /* the request could not be sent whole */
     cpt_status failure;
+    bool is_measured;        /* it asks for a path */
+    uint64_t begun_ns;       /* measured: when writing began; 0: not yet */
+    uint64_t send_queue_ns;  /* measured: until all were */
+    uint64_t limited_ns;     /* of the connection, when it was last looked at … */
+    bool is_limited_unknown; /* … but another request may have added to it since */
 };
 
 /* An idle connection to @address, not yet opened. NULL without memory. @address must

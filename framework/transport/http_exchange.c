@@ -11,7 +11,8 @@
  *
  * The request is stamped when it is whole, and served only after all other ready
  * sockets have been read. The wait in between counts as the service's own time, where a
- * person looks for it.
+ * person looks for it. So does the time that the request waited in the kernel for a
+ * loop that was late; but no deadline begins there, as it is known of few requests.
  *
  * Other requests are answered at once: those that the server refuses, and those
  * about the service (http_health.c).
@@ -26,6 +27,7 @@
  */
 #include "framework/transport/http_guard.h"
 #include "framework/transport/http_health.h"
+#include "framework/transport/http_kernel.h"
 #include "framework/transport/http_peer.h"
 #include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"
@@ -41,6 +43,7 @@ struct cpti_http_exchange {
     /* NULL: its connection is closed. Loop thread, as the next four fields. */
     struct cpti_http_peer *peer;
     uint64_t arrival_ns;
+    uint64_t waited_ns; /* for being read, before that */
     unsigned coin;
     bool is_serving; /* cpt_service_serve() has not returned */
     bool is_replied;
@@ -265,6 +268,7 @@ static void run_serve(struct cpt_work *work)
     inbound.is_forwarded =
         inbound.critical_path_count > 0 && cpti_http_is_forwarded(&inbound);
     inbound.arrival_ns = exchange->arrival_ns;
+    inbound.waited_ns = exchange->waited_ns;
     inbound.coin = exchange->coin;
     inbound.handle = &exchange->handle;
     exchange->is_serving = true;
@@ -337,12 +341,13 @@ static bool refuse(struct cpti_http_peer *peer, const struct cpti_http_request *
     return false;
 }
 
-/* The clock is read only for one that may be traced. */
+/* The clock, and the kernel's queue, are read only for one that may be traced. */
 void cpti_http_exchange_begin(struct cpti_http_peer *peer)
 {
     struct cpt_service *service = cpti_http_server_service(peer->server);
     struct cpti_http_exchange *exchange = NULL;
     struct cpti_http_request request;
+    struct cpti_http_queues queues = {.unread_ns = 0};
     unsigned coin = CPT_COIN_NONE;
     uint64_t arrival_ns = 0;
 
@@ -362,6 +367,7 @@ void cpti_http_exchange_begin(struct cpti_http_peer *peer)
         (coin == CPT_COIN_MISSED &&
          request.parser->fields[CPTI_HTTP_FIELD_ASK].count > 0)) {
         arrival_ns = cpt_clock_now_ns(cpt_service_clock(service));
+        (void)cpti_http_queues_read(peer->descriptor, &queues);
     }
     exchange = exchange_new(peer);
     if (exchange == NULL) {
@@ -372,6 +378,7 @@ void cpti_http_exchange_begin(struct cpti_http_peer *peer)
     }
     cpti_http_count(peer->http, CPTI_HTTP_COUNTER_requests_served);
     exchange->arrival_ns = arrival_ns;
+    exchange->waited_ns = queues.unread_ns;
     exchange->coin = coin;
     peer->exchange = exchange;
     (void)cpti_http_loop_post(peer->http, &exchange->work);

@@ -233,20 +233,31 @@ void model_splice(struct model_runs *runs, const char *call_text, const char *ca
         runs->overcount_ns = S - O;
     }
     if (P == 0 && (callee == NULL || !splice->has_server_elapsed)) {
-        const uint64_t blind = splice->has_server_elapsed ? smaller(S, O) : O;
+        const uint64_t E = smaller(S, O);
+        const uint64_t left = splice->has_server_elapsed ? O - E : O;
+        const uint64_t after = smaller(splice->receive_queue_ns, left);
+        const uint64_t before = smaller(splice->send_queue_ns, left - after);
+        const uint64_t rest = left - after - before;
 
-        add_kind(runs, call_text, CPT_KIND_BLIND_SPOT, splice->reason, blind);
-        add_kind(runs, call_text, CPT_KIND_NETWORK, 0, O - blind);
-    } else {
+        add_kind(runs, call_text, CPT_KIND_SEND_QUEUE, 0, before);
+        add_kind(runs, call_text, CPT_KIND_BLIND_SPOT, splice->reason,
+                 splice->has_server_elapsed ? E : rest);
+        add_kind(runs, call_text, CPT_KIND_NETWORK, 0,
+                 splice->has_server_elapsed ? rest : 0);
+        add_kind(runs, call_text, CPT_KIND_RECEIVE_QUEUE, 0, after);
+    } else if (P > O) {
         add_callee(runs, call_text, call_name, callee);
-        if (P > O) {
-            bring_down(runs, P, splice);
-        } else {
-            const uint64_t E = smaller(larger(S, P), O);
+        bring_down(runs, P, splice);
+    } else {
+        const uint64_t E = smaller(larger(S, P), O);
+        const uint64_t after = smaller(splice->receive_queue_ns, O - E);
+        const uint64_t before = smaller(splice->send_queue_ns, O - E - after);
 
-            add_kind(runs, call_text, CPT_KIND_UNATTRIBUTED, 0, E - P);
-            add_kind(runs, call_text, CPT_KIND_NETWORK, 0, O - E);
-        }
+        add_kind(runs, call_text, CPT_KIND_SEND_QUEUE, 0, before);
+        add_callee(runs, call_text, call_name, callee);
+        add_kind(runs, call_text, CPT_KIND_UNATTRIBUTED, 0, E - P);
+        add_kind(runs, call_text, CPT_KIND_NETWORK, 0, O - E - before - after);
+        add_kind(runs, call_text, CPT_KIND_RECEIVE_QUEUE, 0, after);
     }
     cut_front(runs, splice->skip_ns);
     if (P > O && runs->count != 0) {

@@ -32,7 +32,10 @@ struct attempt {
     unsigned path_ms;     /* sum of B's path; 0: it sends none */
     unsigned elapsed_ms;  /* what B says that it took; 0: nothing */
     int is_cached;
-    int is_bad; /* its path is not one */
+    int is_bad;             /* its path is not one */
+    unsigned send_ms;       /* of after_ms, in A's queue to send */
+    unsigned receive_ms;    /* and in A's queue to receive */
+    unsigned message_count; /* of a stream, each after after_ms / message_count */
 };
 
 static const struct example {
@@ -41,16 +44,47 @@ static const struct example {
     unsigned backoff_ms;
     unsigned hedge_ms;
 } cases[] = {
-    {"retry", {{4, 503, 3, 3, 0, 0}, {7, 200, 6, 6, 0, 0}}, 5, 0},
-    {"hedge", {{19, 200, 18, 18, 0, 0}, {7, 200, 6, 6, 0, 0}}, 0, 5},
-    {"timeout", {{0, 0, 0, 0, 0, 0}}, 0, 0},
-    {"undercount", {{12, 200, 8, 10, 0, 0}}, 0, 0},
-    {"overcount", {{12, 200, 15, 15, 0, 0}}, 0, 0},
-    {"cached", {{1, 200, 8, 10, 1, 0}}, 0, 0},
-    {"no-path", {{12, 200, 0, 0, 0, 0}}, 0, 0},
-    {"bad-path", {{12, 200, 8, 10, 0, 1}}, 0, 0},
-    {"failed", {{3, 0, 1, 0, 0, 0}}, 0, 0},
-    {"coalesced", {{0, 0, 0, 0, 0, 0}}, 0, 0},
+    {"retry",
+     {{.after_ms = 4, .http_status = 503, .path_ms = 3, .elapsed_ms = 3},
+      {.after_ms = 7, .http_status = 200, .path_ms = 6, .elapsed_ms = 6}},
+     .backoff_ms = 5},
+    {"hedge",
+     {{.after_ms = 19, .http_status = 200, .path_ms = 18, .elapsed_ms = 18},
+      {.after_ms = 7, .http_status = 200, .path_ms = 6, .elapsed_ms = 6}},
+     .hedge_ms = 5},
+    {"timeout", {{.after_ms = 0}}},
+    {"undercount",
+     {{.after_ms = 12, .http_status = 200, .path_ms = 8, .elapsed_ms = 10}}},
+    {"overcount",
+     {{.after_ms = 12, .http_status = 200, .path_ms = 15, .elapsed_ms = 15}}},
+    {"queues",
+     {{.after_ms = 12,
+       .http_status = 200,
+       .path_ms = 7,
+       .elapsed_ms = 7,
+       .send_ms = 2,
+       .receive_ms = 1}}},
+    {"stream",
+     {{.after_ms = 12,
+       .http_status = 200,
+       .path_ms = 11,
+       .elapsed_ms = 11,
+       .message_count = 4}}},
+    {"cached",
+     {{.after_ms = 1,
+       .http_status = 200,
+       .path_ms = 8,
+       .elapsed_ms = 10,
+       .is_cached = 1}}},
+    {"no-path", {{.after_ms = 12, .http_status = 200}}},
+    {"bad-path",
+     {{.after_ms = 12,
+       .http_status = 200,
+       .path_ms = 8,
+       .elapsed_ms = 10,
+       .is_bad = 1}}},
+    {"failed", {{.after_ms = 3, .path_ms = 1}}},
+    {"coalesced", {{.after_ms = 0}}},
 };
 
 static const struct example *example;
@@ -71,6 +105,7 @@ struct passage {
     struct cpt_timer timer; /* first */
     struct cpt_transport_call *call;
     const struct attempt *attempt;
+    unsigned message_count; /* that have come */
     int is_cancelled;
 };
 
@@ -106,16 +141,30 @@ static size_t metadata_of(const struct attempt *attempt, unsigned char *data)
     return bytes;
 }
 
+/* When the next message comes, or the answer. */
+static uint64_t next_ns(const struct attempt *attempt)
+{
+    return attempt->after_ms * MS /
+           (attempt->message_count != 0 ? attempt->message_count : 1);
+}
+
 static void answer_call(struct cpt_timer *timer)
 {
-    const struct passage *passage = (const struct passage *)timer;
+    struct passage *passage = (struct passage *)timer;
     const struct attempt *attempt = passage->attempt;
     unsigned char metadata[METADATA_BYTES];
     struct cpt_transport_reply reply = {.status = CPT_OK,
                                         .http_status = attempt->http_status,
                                         .is_cached = attempt->is_cached,
-                                        .is_metadata_bad = attempt->is_bad};
+                                        .is_metadata_bad = attempt->is_bad,
+                                        .send_queue_ns = attempt->send_ms * MS,
+                                        .receive_queue_ns = attempt->receive_ms * MS};
 
+    passage->message_count++;
+    if (passage->message_count < attempt->message_count && !passage->is_cancelled) {
+        (void)now.executor.after(&now.executor, timer, next_ns(attempt));
+        return; /* the path comes behind the last message */
+    }
     reply.metadata.data = (char *)metadata;
     reply.metadata.bytes = metadata_of(attempt, metadata);
     if (passage->is_cancelled) {
@@ -138,7 +187,7 @@ static void send_call(struct cpt_transport *transport, struct cpt_transport_call
     call->state = passage;
     cpt_transport_sent(call);
     (void)now.executor.after(&now.executor, &passage->timer,
-                             attempt->after_ms != 0 ? attempt->after_ms * MS
+                             attempt->after_ms != 0 ? next_ns(attempt)
                                                     : call->timeout_ns);
 }
 

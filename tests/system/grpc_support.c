@@ -308,7 +308,7 @@ static void path_read(const struct cpt_path *path, struct grpc_call_result *resu
         const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
         const struct cpt_bytes service = cpt_path_frame_service(path, segment->frame);
 
-        result->kind_ns[kind % 16] += segment->duration_ns;
+        result->kind_ns[kind % 32] += segment->duration_ns;
         if (kind == CPT_KIND_BLIND_SPOT) {
             result->reason = segment->reason;
         }

@@ -137,7 +137,7 @@ struct grpc_call_result {
     char bodies[GRPC_CALLS_MAX][64]; /* their beginnings */
     size_t body_bytes[GRPC_CALLS_MAX];
     /* Of the path, if it was traced: */
-    uint64_t kind_ns[16]; /* by enum cpt_kind */
+    uint64_t kind_ns[32]; /* by enum cpt_kind */
     unsigned reason;      /* of the last blind spot */
     bool is_path_good;    /* the segments add up to the latency */
     bool has_callee;      /* a frame is of the service G */

@@ -16,6 +16,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},
     {"limits", NULL, NULL, NULL, NULL, http_limits_tests},
     {"targets", NULL, NULL, NULL, NULL, http_targets_tests},
+    {"queues", NULL, NULL, NULL, NULL, http_queues_tests},
     {"names", NULL, NULL, NULL, NULL, http_names_tests},
     CU_SUITE_INFO_NULL,
 };

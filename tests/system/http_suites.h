@@ -17,5 +17,6 @@ extern CU_TestInfo http_ambiguous_tests[];
 extern CU_TestInfo http_limits_tests[];
 extern CU_TestInfo http_targets_tests[];
 extern CU_TestInfo http_names_tests[];
+extern CU_TestInfo http_queues_tests[];
 
 #endif

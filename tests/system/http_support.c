@@ -470,7 +470,7 @@ static void path_read(const struct cpt_path *path, struct call_result *result)
         const struct cpt_segment *segment = cpt_path_segment(path, i);
         const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
 
-        result->kind_ns[kind % 16] += segment->duration_ns;
+        result->kind_ns[kind % 32] += segment->duration_ns;
         if (kind == CPT_KIND_BLIND_SPOT) {
             result->reason = segment->reason;
         }

@@ -136,7 +136,7 @@ struct call_result {
     size_t body_bytes[CALLS_MAX];
     uint64_t elapsed_ns; /* of all calls */
     /* Of the path, if it was traced: */
-    uint64_t kind_ns[16]; /* by enum cpt_kind */
+    uint64_t kind_ns[32]; /* by enum cpt_kind */
     unsigned reason;      /* of the last blind spot */
     bool is_path_good;
 };

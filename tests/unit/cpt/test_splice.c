@@ -65,6 +65,57 @@ static struct cpt_splice observed(uint64_t observed_ms, int64_t server_elapsed_m
     return splice;
 }
 
+/* What the caller knows of its own queues; it may claim too much. */
+static struct cpt_splice queued(struct cpt_splice splice, uint64_t send_ms,
+                                uint64_t receive_ms)
+{
+    splice.send_queue_ns = send_ms * MS;
+    splice.receive_queue_ns = receive_ms * MS;
+    return splice;
+}
+
+#define SEND    "B: 1;B: \u2039send queue\u203a"
+#define RECEIVE "B: 1;B: \u2039receive queue\u203a"
+
+static void test_queues_of_the_caller(void)
+{
+    const uint64_t path[] = {16};
+    struct cpt_splice cut = queued(observed(20, 16), 2, 1);
+
+    expect(path, 1,
+           (struct vector){queued(observed(20, 16), 2, 1),
+                           {.undercount_ns = 4 * MS},
+                           SEND " 2, B: 1 16, " NETWORK " 1, " RECEIVE " 1",
+                           20});
+    /* no more than is left, the last one first */
+    expect(path, 1,
+           (struct vector){queued(observed(20, 18), 9, 1),
+                           {.undercount_ns = 4 * MS},
+                           SEND " 1, B: 1 16, " UNATTRIBUTED " 2, " RECEIVE " 1",
+                           20});
+    expect(path, 1,
+           (struct vector){queued(observed(20, 20), UINT32_MAX, UINT32_MAX),
+                           {.undercount_ns = 4 * MS},
+                           "B: 1 16, " UNATTRIBUTED " 4",
+                           20});
+    expect(NULL, 0,
+           (struct vector){queued(observed(20, -1), 3, 5),
+                           {.undercount_ns = 20 * MS},
+                           SEND " 3, " BLIND " 12, " RECEIVE " 5",
+                           20});
+    expect(NULL, 0,
+           (struct vector){queued(observed(20, 14), 3, 5),
+                           {.undercount_ns = 20 * MS},
+                           SEND " 1, " BLIND " 14, " RECEIVE " 5",
+                           20});
+    cut.skip_ns = 3 * MS; /* the send queue, and 1 of the callee's */
+    expect(path, 1,
+           (struct vector){cut,
+                           {.undercount_ns = 4 * MS},
+                           "B: 1 15, " NETWORK " 1, " RECEIVE " 1",
+                           17});
+}
+
 static void test_overcount_is_scaled(void)
 {
     const uint64_t even[] = {6, 6};
@@ -366,6 +417,7 @@ static void test_copy_is_the_same(void)
 
 extern CU_TestInfo cpt_splice_tests[];
 CU_TestInfo cpt_splice_tests[] = {
+    {"the queues of the caller", test_queues_of_the_caller},
     {"a path that is too long is scaled", test_overcount_is_scaled},
     {"the rest of scaling goes to the segment that lost most",
      test_overcount_to_the_nanosecond},

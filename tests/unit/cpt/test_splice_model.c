@@ -24,6 +24,12 @@ static struct cpt_splice make_splice(struct test_random *random, uint64_t most_n
             test_random_chance(random, 30) ? CPT_OVERCOUNT_CLIP : CPT_OVERCOUNT_SCALE};
 
     if (test_random_chance(random, 30)) {
+        splice.send_queue_ns = test_random_below(random, most_ns * 2);
+    }
+    if (test_random_chance(random, 30)) {
+        splice.receive_queue_ns = test_random_below(random, most_ns * 2);
+    }
+    if (test_random_chance(random, 30)) {
         splice.skip_ns = test_random_below(random, splice.observed_ns + 1);
     }
     return splice;
