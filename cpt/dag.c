@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * dag.c - the nodes of a request, put in order, and when each begins
+ *
+ * Kahn's algorithm: nodes without open inputs are appended to the order, and close an
+ * input of those after them. If nodes are left, there is a circle. Recorded graphs
+ * usually come in order; then each node stays at its place.
+ *
+ * Inputs are kept by position in one array, so a replay is one pass over it, forwards.
+ */
+#include "cpt/dag.h"
+
+#include <string.h>
+
+static cpt_status check_nodes(const struct cpt_dag_shape *shape,
+                              struct cpt_error *error)
+{
+    if (shape->node_count == 0 || shape->node_count > CPT_DAG_NODES_MAX ||
+        shape->edge_count > CPT_DAG_EDGES_MAX ||
+        shape->spare_count > CPT_DAG_EDGES_MAX ||
+        shape->frame_count > CPT_DAG_FRAMES_MAX) {
+        return cpt_error_set(
+            error, shape->node_count == 0 ? CPT_CORRUPT : CPT_LIMIT, 0,
+            "%zu nodes, %zu edges, %zu spares, %u frames; there must be nodes, at most "
+            "%d nodes, %d edges, %d frames",
+            shape->node_count, shape->edge_count, shape->spare_count,
+            (unsigned)shape->frame_count, CPT_DAG_NODES_MAX, CPT_DAG_EDGES_MAX,
+            CPT_DAG_FRAMES_MAX);
+    }
+    if (shape->end != CPT_DAG_NONE && shape->end >= shape->node_count) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "the end is node %u of %zu",
+                             (unsigned)shape->end, shape->node_count);
+    }
+    for (size_t i = 0; i < shape->node_count; i++) {
+        if (shape->nodes[i].duration_ns > INT64_MAX) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "node %zu takes negative time",
+                                 i);
+        }
+        if (shape->nodes[i].frame >= shape->frame_count) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "node %zu has frame %u of %u",
+                                 i, (unsigned)shape->nodes[i].frame,
+                                 (unsigned)shape->frame_count);
+        }
+    }
+    return CPT_OK;
+}
+
+/* Sets *is_in_order if no edge leads to a lower number. */
+static cpt_status check_edges(const struct cpt_dag_edge *edges, size_t edge_count,
+                              size_t node_count, bool *is_in_order,
+                              struct cpt_error *error)
+{
+    for (size_t i = 0; i < edge_count; i++) {
+        const struct cpt_dag_edge edge = edges[i];
+
+        if (edge.from >= node_count || edge.to >= node_count) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "edge %zu leads from node %u to node %u of %zu", i,
+                                 (unsigned)edge.from, (unsigned)edge.to, node_count);
+        }
+        if (edge.from == edge.to) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "node %u waits for itself",
+                                 (unsigned)edge.from);
+        }
+        *is_in_order = *is_in_order && edge.from < edge.to;
+    }
+    return CPT_OK;
+}
+
+/* What Kahn's algorithm needs beside the order. */
+struct sorting {
+    uint32_t *first; /* of each node, and one more: its successors begin here … */
+    uint32_t *to;    /* … in this array */
+    uint32_t *open;  /* inputs of each node that are not yet in the order */
+};
+
+static void list_successors(const struct cpt_dag_shape *shape, struct sorting *sorting)
+{
+    uint32_t *first = sorting->first;
+
+    memset(first, 0, (shape->node_count + 1) * sizeof *first);
+    memset(sorting->open, 0, shape->node_count * sizeof *sorting->open);
+    for (size_t i = 0; i < shape->edge_count; i++) {
+        first[shape->edges[i].from]++;
+        sorting->open[shape->edges[i].to]++;
+    }
+    for (size_t i = 1; i <= shape->node_count; i++) {
+        first[i] += first[i - 1];
+    }
+    for (size_t i = shape->edge_count; i-- != 0;) {
+        sorting->to[--first[shape->edges[i].from]] = shape->edges[i].to;
+    }
+}
+
+/* The number of nodes that are in the order; fewer than all if there is a circle. */
+static size_t sort_nodes(const struct cpt_dag *dag, const struct sorting *sorting)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        if (sorting->open[i] == 0) {
+            dag->order[count++] = (uint32_t)i;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t node = dag->order[i];
+
+        for (uint32_t j = sorting->first[node]; j < sorting->first[node + 1]; j++) {
+            if (--sorting->open[sorting->to[j]] == 0) {
+                dag->order[count++] = sorting->to[j];
+            }
+        }
+    }
+    return count;
+}
+
+static cpt_status make_order(struct cpt_dag *dag, struct cpt_error *error)
+{
+    const struct cpt_dag_shape *shape = &dag->shape;
+    struct sorting sorting = {
+        cpt_alloc_array(dag->alloc, NULL, shape->node_count + 1, sizeof(uint32_t)),
+        cpt_alloc_array(dag->alloc, NULL, shape->edge_count, sizeof(uint32_t)),
+        cpt_alloc_array(dag->alloc, NULL, shape->node_count, sizeof(uint32_t))};
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (sorting.first != NULL && sorting.to != NULL && sorting.open != NULL) {
+        status = CPT_OK;
+        list_successors(shape, &sorting);
+        if (sort_nodes(dag, &sorting) != shape->node_count) {
+            uint32_t node = 0;
+
+            while (sorting.open[node] == 0) {
+                node++;
+            }
+            status = cpt_error_set(error, CPT_CORRUPT, 0,
+                                   "the edges lead in a circle before node %u",
+                                   (unsigned)node);
+        }
+    }
+    cpt_alloc_free(dag->alloc, sorting.first);
+    cpt_alloc_free(dag->alloc, sorting.to);
+    cpt_alloc_free(dag->alloc, sorting.open);
+    return status;
+}
+
+/* The inputs of each position. Sorted twice by counting: the second pass keeps the
+ * order of the first. */
+static void list_inputs(struct cpt_dag *dag)
+{
+    const struct cpt_dag_shape *shape = &dag->shape;
+
+    for (size_t i = 0; i < shape->node_count; i++) {
+        dag->place[dag->order[i]] = (uint32_t)i;
+    }
+    memset(dag->first, 0, (shape->node_count + 1) * sizeof *dag->first);
+    for (size_t i = 0; i < shape->edge_count; i++) {
+        dag->first[dag->place[shape->edges[i].to]]++;
+    }
+    for (size_t i = 1; i <= shape->node_count; i++) {
+        dag->first[i] += dag->first[i - 1];
+    }
+    for (size_t i = shape->edge_count; i-- != 0;) {
+        const struct cpt_dag_edge edge = shape->edges[i];
+
+        dag->from[--dag->first[dag->place[edge.to]]] = dag->place[edge.from];
+    }
+}
+
+/* Durations in the place of those of the nodes. */
+struct change {
+    const uint64_t *duration_ns; /* of each node; NULL: those of the nodes */
+    uint32_t frame;              /* its nodes take no time; CPT_DAG_NONE: no frame */
+};
+
+static inline uint64_t changed_ns(const struct cpt_dag *dag,
+                                  const struct change *change, uint32_t node)
+{
+    if (change->duration_ns != NULL) {
+        return change->duration_ns[node];
+    }
+    return dag->shape.nodes[node].frame == change->frame
+               ? 0
+               : dag->shape.nodes[node].duration_ns;
+}
+
+/* When each position ends, in @finish_ns. False: a path is too long. */
+static bool run_forwards(const struct cpt_dag *dag, const struct change *change,
+                         uint64_t *finish_ns, uint64_t *latency_ns, uint32_t *end)
+{
+    *latency_ns = 0;
+    *end = 0;
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const uint64_t duration_ns = changed_ns(dag, change, dag->order[i]);
+        uint64_t start_ns = 0;
+
+        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
+            const uint64_t ready_ns = finish_ns[dag->from[j]];
+
+            start_ns = ready_ns > start_ns ? ready_ns : start_ns;
+        }
+        if (duration_ns > INT64_MAX - start_ns) {
+            return false;
+        }
+        finish_ns[i] = start_ns + duration_ns;
+        if (finish_ns[i] > *latency_ns) {
+            *latency_ns = finish_ns[i];
+            *end = (uint32_t)i;
+        }
+    }
+    if (dag->shape.end != CPT_DAG_NONE) {
+        *end = dag->place[dag->shape.end];
+        *latency_ns = finish_ns[*end];
+    }
+    return true;
+}
+
+static cpt_status make_starts(struct cpt_dag *dag, struct cpt_error *error)
+{
+    const struct change none = {NULL, CPT_DAG_NONE};
+
+    if (!run_forwards(dag, &none, dag->start_ns, &dag->latency_ns, &dag->end)) {
+        return cpt_error_set(error, CPT_LIMIT, 0, "a path takes more than 2^63 - 1 ns");
+    }
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        dag->start_ns[i] -= cpti_dag_duration_ns(dag, i);
+    }
+    return CPT_OK;
+}
+
+static cpt_status fill(struct cpt_dag *dag, bool is_in_order, struct cpt_error *error)
+{
+    const struct cpt_dag_shape *shape = &dag->shape;
+    const size_t count = shape->node_count;
+    cpt_status status = CPT_OK;
+
+    dag->order = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->order);
+    dag->place = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->place);
+    dag->first = cpt_alloc_array(dag->alloc, NULL, count + 1, sizeof *dag->first);
+    dag->from = cpt_alloc_array(dag->alloc, NULL, shape->edge_count, sizeof *dag->from);
+    dag->start_ns = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->start_ns);
+    if (dag->order == NULL || dag->place == NULL || dag->first == NULL ||
+        dag->from == NULL || dag->start_ns == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (is_in_order) {
+        for (size_t i = 0; i < count; i++) {
+            dag->order[i] = (uint32_t)i;
+        }
+    } else {
+        status = make_order(dag, error);
+    }
+    if (status == CPT_OK) {
+        list_inputs(dag);
+        status = make_starts(dag, error);
+    }
+    return status;
+}
+
+cpt_status cpt_dag_new(const struct cpt_alloc *alloc, const struct cpt_dag_shape *shape,
+                       struct cpt_dag **dag, struct cpt_error *error)
+{
+    struct cpt_dag *made = NULL;
+    bool is_in_order = true;
+    bool is_any = true;
+    cpt_status status = check_nodes(shape, error);
+
+    if (status == CPT_OK) {
+        status = check_edges(shape->edges, shape->edge_count, shape->node_count,
+                             &is_in_order, error);
+    }
+    if (status == CPT_OK) {
+        status = check_edges(shape->spares, shape->spare_count, shape->node_count,
+                             &is_any, error);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    made = cpt_alloc_zeroed(alloc, sizeof *made);
+    if (made != NULL) {
+        made->alloc = alloc;
+        made->shape = *shape;
+        status = fill(made, is_in_order, error);
+    }
+    if (made == NULL || status != CPT_OK) {
+        cpt_dag_free(made);
+        return cpt_error_set(error, made == NULL ? CPT_NO_MEMORY : status, 0, "%s",
+                             cpt_status_sentence(CPT_NO_MEMORY));
+    }
+    *dag = made;
+    return CPT_OK;
+}
+
+void cpt_dag_free(struct cpt_dag *dag)
+{
+    if (dag == NULL) {
+        return;
+    }
+    cpt_alloc_free(dag->alloc, dag->order);
+    cpt_alloc_free(dag->alloc, dag->place);
+    cpt_alloc_free(dag->alloc, dag->first);
+    cpt_alloc_free(dag->alloc, dag->from);
+    cpt_alloc_free(dag->alloc, dag->start_ns);
+    cpt_alloc_free(dag->alloc, dag);
+}
+
+uint64_t cpt_dag_latency_ns(const struct cpt_dag *dag)
+{
+    return dag->latency_ns;
+}
+
+cpt_status cpt_dag_replay(const struct cpt_dag *dag, const uint64_t *duration_ns,
+                          uint64_t *start_ns, uint64_t *latency_ns)
+{
+    const struct change change = {duration_ns, CPT_DAG_NONE};
+    uint64_t *finish_ns =
+        cpt_alloc_array(dag->alloc, NULL, dag->shape.node_count, sizeof *finish_ns);
+    uint64_t found_ns = 0;
+    uint32_t end = 0;
+
+    if (finish_ns == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (!run_forwards(dag, &change, finish_ns, &found_ns, &end)) {
+        cpt_alloc_free(dag->alloc, finish_ns);
+        return CPT_LIMIT;
+    }
+    for (size_t i = 0; i < dag->shape.node_count && start_ns != NULL; i++) {
+        const uint32_t node = dag->order[i];
+
+        start_ns[node] = finish_ns[i] - changed_ns(dag, &change, node);
+    }
+    cpt_alloc_free(dag->alloc, finish_ns);
+    *latency_ns = found_ns;
+    return CPT_OK;
+}
+
+/* --- Frames --- */
+
+static void sum_nodes(const struct cpt_dag *dag, const struct cpt_dag_measure *measures,
+                      struct cpt_dag_frame *frames)
+{
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const struct cpt_dag_node *node = &dag->shape.nodes[i];
+        const struct cpt_dag_measure *measure = &measures[i];
+        struct cpt_dag_frame *frame = &frames[node->frame];
+        const uint32_t needless =
+            frame->node_count != 0 ? frame->flags & measure->flags : measure->flags;
+
+        frame->time_ns = frame->time_ns > UINT64_MAX - node->duration_ns
+                             ? UINT64_MAX
+                             : frame->time_ns + node->duration_ns;
+        frame->path_ns +=
+            (measure->flags & CPT_DAG_ON_PATH) != 0 ? node->duration_ns : 0;
+        if (measure->drag_ns > frame->drag_ns) {
+            frame->drag_ns = measure->drag_ns;
+        }
+        if (measure->slack_ns < frame->slack_ns) {
+            frame->slack_ns = measure->slack_ns;
+        }
+        if (measure->free_ns < frame->free_ns) {
+            frame->free_ns = measure->free_ns;
+        }
+        frame->flags =
+            ((frame->flags | measure->flags) & ~(uint32_t)CPT_DAG_NOT_NEEDED) |
+            (needless & CPT_DAG_NOT_NEEDED);
+        frame->node_count++;
+    }
+}
+
+cpt_status cpt_dag_frames(const struct cpt_dag *dag,
+                          const struct cpt_dag_measure *measures,
+                          struct cpt_dag_frame *frames)
+{
+    uint64_t *finish_ns =
+        cpt_alloc_array(dag->alloc, NULL, dag->shape.node_count, sizeof *finish_ns);
+
+    if (finish_ns == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < dag->shape.frame_count; i++) {
+        frames[i] = (struct cpt_dag_frame){.slack_ns = CPT_DAG_UNBOUNDED,
+                                           .free_ns = CPT_DAG_UNBOUNDED};
+    }
+    sum_nodes(dag, measures, frames);
+    for (uint32_t i = 0; i < dag->shape.frame_count; i++) {
+        const struct change change = {NULL, i};
+        uint64_t latency_ns = 0;
+        uint32_t end = 0;
+
+        if (frames[i].path_ns != 0 &&
+            run_forwards(dag, &change, finish_ns, &latency_ns, &end)) {
+            frames[i].gain_ns = dag->latency_ns - latency_ns;
+        }
+    }
+    cpt_alloc_free(dag->alloc, finish_ns);
+    return CPT_OK;
+}

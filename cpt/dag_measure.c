@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * dag_measure.c - slack and drag of every node
+ *
+ * Start is known; tail is the same, backwards. Slack follows from both.
+ *
+ * Drag: only nodes on every critical path have one, so one critical path is enough, and
+ * its nodes are numbered along it: the *chain*. If node v takes no time, the latency
+ * becomes that of the longest path through v less its duration, or that of the longest
+ * path that avoids v, whichever is longer. Nodes are in topological order, so a path
+ * avoids v if and only if one of its edges leads from a node before v to a node behind
+ * it; and the longest path over an edge (u, w) takes start(u) + duration(u) +
+ * duration(w) + tail(w). The beginning and the end of the request count as nodes here.
+ *
+ *      chain      0 ---- 1 ---- 2 ---- 3 ---- 4         an edge covers the members
+ *      edge           u ------------------ w            2 and 3: they are avoided
+ *
+ * So each edge raises the value of an interval of the chain to at least its own. A tree
+ * over the chain takes an interval in O(log n) and gives all values at the end. (A
+ * sweep with a heap has the same bound; but most edges cover no member at all, which
+ * two reads tell, and the tree is as small as the path.)
+ */
+#include "cpt/dag.h"
+
+#include <string.h>
+
+struct measuring {
+    const struct cpt_dag *dag;
+    uint64_t *tail_ns; /* of each position; CPT_DAG_UNBOUNDED: it is not needed */
+    uint64_t *free_ns; /* of each position */
+    uint8_t *flags;    /* of each position */
+    uint32_t *before;  /* of each position: members of the chain before it */
+    uint64_t *tree;    /* over the chain: twice as many as members */
+    size_t chain_count;
+};
+
+static uint64_t end_ns(const struct cpt_dag *dag, size_t position)
+{
+    return dag->start_ns[position] + cpti_dag_duration_ns(dag, position);
+}
+
+/* Tails and free floats, from the last position to the first. */
+static void run_backwards(struct measuring *measuring)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    uint64_t *tail_ns = measuring->tail_ns;
+
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const bool is_end = cpti_dag_is_end(dag, i);
+
+        tail_ns[i] = is_end ? 0 : CPT_DAG_UNBOUNDED;
+        measuring->free_ns[i] =
+            is_end ? dag->latency_ns - end_ns(dag, i) : CPT_DAG_UNBOUNDED;
+    }
+    for (size_t i = dag->shape.node_count; i-- != 0;) {
+        const uint64_t start_ns = dag->start_ns[i];
+        const bool is_needed = tail_ns[i] != CPT_DAG_UNBOUNDED;
+        const uint64_t longer_ns =
+            is_needed ? tail_ns[i] + cpti_dag_duration_ns(dag, i) : 0;
+
+        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
+            const uint32_t from = dag->from[j];
+            const uint64_t free_ns = start_ns - end_ns(dag, from);
+
+            if (free_ns < measuring->free_ns[from]) {
+                measuring->free_ns[from] = free_ns;
+            }
+            if (is_needed &&
+                (tail_ns[from] == CPT_DAG_UNBOUNDED || tail_ns[from] < longer_ns)) {
+                tail_ns[from] = longer_ns;
+            }
+        }
+    }
+}
+
+/* Marks the nodes before joins that did not wait for all: see cpt_dag.h. */
+static void mark_joins(struct measuring *measuring)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    uint8_t *flags = measuring->flags;
+
+    if (dag->shape.spare_count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < dag->shape.spare_count; i++) {
+        const uint32_t join = dag->place[dag->shape.spares[i].to];
+
+        flags[dag->place[dag->shape.spares[i].from]] |= CPT_DAG_DRAG_AT_LEAST;
+        for (uint32_t j = dag->first[join]; j < dag->first[join + 1]; j++) {
+            flags[dag->from[j]] |= CPT_DAG_SLACK_AT_LEAST;
+        }
+    }
+    for (size_t i = dag->shape.node_count; i-- != 0;) {
+        for (uint32_t j = dag->first[i]; j < dag->first[i + 1] && flags[i] != 0; j++) {
+            flags[dag->from[j]] |= flags[i];
+        }
+    }
+}
+
+/* Marks a critical path, from its end to its beginning. */
+static void mark_chain(struct measuring *measuring)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    uint32_t at = dag->end;
+    uint32_t next = CPT_DAG_NONE;
+
+    for (; at != CPT_DAG_NONE; at = next) {
+        measuring->flags[at] |= CPT_DAG_ON_PATH;
+        measuring->chain_count++;
+        next = CPT_DAG_NONE;
+        for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
+            const uint32_t from = dag->from[j];
+
+            if (end_ns(dag, from) == dag->start_ns[at] &&
+                (next == CPT_DAG_NONE || dag->order[from] < dag->order[next])) {
+                next = from;
+            }
+        }
+    }
+    for (size_t i = 0, count = 0; i < dag->shape.node_count; i++) {
+        measuring->before[i] = (uint32_t)count;
+        count += (measuring->flags[i] & CPT_DAG_ON_PATH) != 0;
+    }
+}
+
+/* Members @begin to @end - 1 of the chain can be avoided by a path of @path_ns. */
+static void cover(struct measuring *measuring, size_t begin, size_t end,
+                  uint64_t path_ns)
+{
+    uint64_t *tree = measuring->tree;
+
+    begin += measuring->chain_count;
+    end += measuring->chain_count;
+    for (; begin < end; begin /= 2, end /= 2) {
+        if (begin % 2 != 0) {
+            tree[begin] = tree[begin] > path_ns ? tree[begin] : path_ns;
+            begin++;
+        }
+        if (end % 2 != 0) {
+            end--;
+            tree[end] = tree[end] > path_ns ? tree[end] : path_ns;
+        }
+    }
+}
+
+/* How many members of the chain stand at @position or before. */
+static uint32_t members_until(const struct measuring *measuring, size_t position)
+{
+    return measuring->before[position] +
+           ((measuring->flags[position] & CPT_DAG_ON_PATH) != 0);
+}
+
+static void cover_all(struct measuring *measuring)
+{
+    const struct cpt_dag *dag = measuring->dag;
+
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const uint32_t before = measuring->before[i];
+        uint64_t rest_ns = 0;
+
+        if (measuring->tail_ns[i] == CPT_DAG_UNBOUNDED) {
+            continue;
+        }
+        rest_ns = cpti_dag_duration_ns(dag, i) + measuring->tail_ns[i];
+        if (dag->first[i] == dag->first[i + 1]) { /* from the beginning */
+            cover(measuring, 0, before, rest_ns);
+        }
+        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
+            const uint32_t from = dag->from[j];
+            const uint32_t begin = members_until(measuring, from);
+
+            if (begin < before) {
+                cover(measuring, begin, before, end_ns(dag, from) + rest_ns);
+            }
+        }
+        if (cpti_dag_is_end(dag, i)) {
+            cover(measuring, members_until(measuring, i), measuring->chain_count,
+                  end_ns(dag, i));
+        }
+    }
+    for (size_t i = 2; i < 2 * measuring->chain_count; i++) {
+        uint64_t *tree = measuring->tree;
+
+        tree[i] = tree[i] > tree[i / 2] ? tree[i] : tree[i / 2];
+    }
+}
+
+static uint64_t drag_ns(const struct measuring *measuring, size_t position)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    const uint64_t duration_ns = cpti_dag_duration_ns(dag, position);
+    const uint64_t avoiding_ns =
+        measuring->tree[measuring->chain_count + measuring->before[position]];
+
+    return dag->latency_ns - avoiding_ns < duration_ns ? dag->latency_ns - avoiding_ns
+                                                       : duration_ns;
+}
+
+static void write_measures(const struct measuring *measuring,
+                           struct cpt_dag_measure *measures)
+{
+    const struct cpt_dag *dag = measuring->dag;
+
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const uint64_t tail_ns = measuring->tail_ns[i];
+        const bool is_needed = tail_ns != CPT_DAG_UNBOUNDED;
+        struct cpt_dag_measure *measure = &measures[dag->order[i]];
+
+        measure->start_ns = dag->start_ns[i];
+        measure->tail_ns = is_needed ? tail_ns : 0;
+        measure->slack_ns =
+            is_needed ? dag->latency_ns - end_ns(dag, i) - tail_ns : CPT_DAG_UNBOUNDED;
+        measure->free_ns = measuring->free_ns[i];
+        measure->flags = measuring->flags[i] | (is_needed ? 0 : CPT_DAG_NOT_NEEDED);
+        measure->drag_ns =
+            (measuring->flags[i] & CPT_DAG_ON_PATH) != 0 ? drag_ns(measuring, i) : 0;
+    }
+}
+
+static cpt_status measure(struct measuring *measuring, struct cpt_dag_measure *measures)
+{
+    const size_t count = measuring->dag->shape.node_count;
+    const struct cpt_alloc *alloc = measuring->dag->alloc;
+
+    measuring->tail_ns = cpt_alloc_array(alloc, NULL, count, sizeof(uint64_t));
+    measuring->free_ns = cpt_alloc_array(alloc, NULL, count, sizeof(uint64_t));
+    measuring->before = cpt_alloc_array(alloc, NULL, count, sizeof(uint32_t));
+    measuring->flags = cpt_alloc_zeroed(alloc, count);
+    if (measuring->tail_ns == NULL || measuring->free_ns == NULL ||
+        measuring->before == NULL || measuring->flags == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    run_backwards(measuring);
+    mark_joins(measuring);
+    mark_chain(measuring);
+    measuring->tree =
+        cpt_alloc_zeroed(alloc, 2 * measuring->chain_count * sizeof(uint64_t));
+    if (measuring->tree == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    cover_all(measuring);
+    write_measures(measuring, measures);
+    return CPT_OK;
+}
+
+cpt_status cpt_dag_measure(const struct cpt_dag *dag, struct cpt_dag_measure *measures)
+{
+    struct measuring measuring = {.dag = dag};
+    const cpt_status status = measure(&measuring, measures);
+
+    cpt_alloc_free(dag->alloc, measuring.tail_ns);
+    cpt_alloc_free(dag->alloc, measuring.free_ns);
+    cpt_alloc_free(dag->alloc, measuring.before);
+    cpt_alloc_free(dag->alloc, measuring.flags);
+    cpt_alloc_free(dag->alloc, measuring.tree);
+    return status;
+}
