@@ -72,6 +72,7 @@ struct import {
     struct cpti_input input; /* that is being read */
     uint64_t progress_ns;    /* when it is shown next; 0: never */
     bool has_shown_progress;
+    bool lacked_memory; /* what was read is a part of unknown size: no log is left */
 };
 
 /* Writes a block of a log, or bytes of a copy, to an output. */
@@ -155,6 +156,7 @@ static int write_trace(struct import *import, struct cpt_bytes trace)
         status == CPT_IO) { /* the end of the log tells the latter */
         return status == CPT_OK ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
     }
+    import->lacked_memory |= status == CPT_NO_MEMORY;
     return cpti_failed("a trace is left out: %s", cpt_status_sentence(status));
 }
 
@@ -183,6 +185,7 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
         status = cpti_spans_walk(spans, import->mode);
     }
     if (status != CPT_OK) {
+        import->lacked_memory |= status == CPT_NO_MEMORY;
         return cpti_failed("%s", cpt_status_sentence(status));
     }
     add_report(&import->totals, &report);
@@ -281,9 +284,8 @@ static int import_traces(struct import *import)
             if (refused++ < REFUSED_TOLD_MAX) {
                 tell_refused(import, status, &error);
             }
-            if (status == CPT_LIMIT || status == CPT_NO_MEMORY) {
-                import->lacks_places = true;
-            }
+            import->lacks_places |= status == CPT_LIMIT;
+            import->lacked_memory |= status == CPT_NO_MEMORY;
         }
     }
     end_progress(import);
@@ -303,6 +305,7 @@ static int import_file(struct import *import, const char *name)
         return exit_status;
     }
     if (cpti_traces_open(import->traces, read_input, import) != CPT_OK) {
+        import->lacked_memory = true;
         exit_status = cpti_failed("out of memory");
     } else {
         exit_status = import_traces(import);
@@ -469,6 +472,7 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
     import->records.context = import->log;
     if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL ||
         import->traces == NULL) {
+        import->lacked_memory = true;
         return cpti_failed("out of memory");
     }
     cpti_spans_align_clocks(import->spans, import->mode == CPTI_SPANS_EXACT);
@@ -485,11 +489,13 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
     return status;
 }
 
-/* Imports all, and ends the outputs: what could be read is worth having. */
+/* Imports all, and ends the outputs: what could be read is worth having, but not if how
+ * much depends on the memory there was. */
 static int import_all(struct import *import, const struct cpti_arguments *arguments)
 {
     int status = import_files(import, arguments);
-    const bool is_empty = status != CPTI_EXIT_DONE && import->totals.traces == 0;
+    const bool is_empty = import->lacked_memory ||
+                          (status != CPTI_EXIT_DONE && import->totals.traces == 0);
 
     if (import->copy != NULL) {
         status = cpti_exit_last(status, end_copy(import, is_empty));

@@ -10,7 +10,9 @@
 
 #include <simdjson.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 namespace dom = simdjson::dom;
@@ -78,11 +80,51 @@ bool take(cpti_doc_member *member, dom::array::iterator at)
     return true;
 }
 
+/*
+ * What simdjson does once, at its first use: it finds out what the processor can do,
+ * and names all its ways to parse, by strings that need memory. Without, it would end
+ * the process, as the exception does not get through its functions. So a reserve is
+ * given away then, which is far more than those few strings.
+ */
+void *reserve;
+
+void release_reserve()
+{
+    if (reserve == nullptr) {
+        throw std::bad_alloc();
+    }
+    std::free(reserve);
+    reserve = nullptr;
+}
+
+bool know_processor()
+{
+    constexpr std::size_t reserve_bytes = 64 << 10;
+    static std::mutex mutex;
+    static bool is_known;
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::new_handler before = nullptr;
+
+    if (is_known) {
+        return true;
+    }
+    reserve = std::malloc(reserve_bytes);
+    if (reserve == nullptr) {
+        return false;
+    }
+    before = std::set_new_handler(release_reserve);
+    is_known = !simdjson::get_active_implementation()->name().empty();
+    (void)std::set_new_handler(before);
+    std::free(reserve);
+    reserve = nullptr;
+    return is_known;
+}
+
 } // namespace
 
 cpti_doc *cpti_doc_new(void)
 {
-    return new (std::nothrow) cpti_doc;
+    return know_processor() ? new (std::nothrow) cpti_doc : nullptr;
 }
 
 void cpti_doc_free(cpti_doc *json)
