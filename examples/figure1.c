@@ -4,12 +4,14 @@
  * figure1.c - what the three services of the demo share; see figure1.h
  *
  * The main thread runs the event loop, which only moves bytes; the components sleep on
- * the workers of a pool.
+ * the workers of a pool; with --compute they compute for as long, as those of real
+ * services do, so that tracing can be compared with it.
  */
 #include "figure1.h"
 
 #include <cpt/cpt_http.h>
 #include <cpt/cpt_log_queue.h>
+#include <cpt/cpt_settings.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,8 @@ static struct {
     size_t slow_count;
     const char *targets[26]; /* by the letter of the service: --b, --c */
     const char *log_file;
+    const char *settings_file; /* rules: docs/sampling.md */
+    int computes;
     double probability;
     unsigned worker_count;
     uint16_t port;
@@ -84,10 +88,29 @@ enum figure1_page figure1_page(struct cpt_task *task)
     return word_is(task, "page", "overlap") ? FIGURE1_OVERLAP : FIGURE1_HOME;
 }
 
+/* Computes for @ns of the CPU time of this thread. */
+static void compute(uint64_t ns)
+{
+    uint64_t end_ns = 0;
+    uint64_t now_ns = 0;
+
+    do {
+        struct timespec now = {0, 0};
+
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        end_ns = end_ns == 0 ? now_ns + ns : end_ns;
+    } while (now_ns < end_ns);
+}
+
 void figure1_work(unsigned us)
 {
     const struct timespec duration = {us / 1000000, (long)(us % 1000000) * 1000};
 
+    if (settings.computes) {
+        compute((uint64_t)us * 1000);
+        return;
+    }
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL);
 }
 
@@ -126,7 +149,7 @@ struct cpt_rpc_reply figure1_reply(const char *text)
 static const char usage[] =
     "usage: figure1_SERVICE [--port N] [--b URL] [--c URL] [--log FILE]\n"
     "                       [--probability P] [--slow COMPONENT=MICROSECONDS]\n"
-    "                       [--workers N]\n";
+    "                       [--workers N] [--settings FILE] [--compute]\n";
 
 /* "B2=4000" */
 static int take_slow(char *text)
@@ -173,6 +196,12 @@ static int take_option(int letter, char *value)
     case 'w':
         settings.worker_count = (unsigned)strtoul(value, NULL, 10);
         return settings.worker_count > 0;
+    case 'f':
+        settings.settings_file = value;
+        return 1;
+    case 'C':
+        settings.computes = 1;
+        return 1;
     case 'b':
     case 'c':
         settings.targets[letter - 'a'] = value;
@@ -190,6 +219,8 @@ static int take_options(int argc, char **argv)
         {"probability", required_argument, NULL, 'P'},
         {"slow", required_argument, NULL, 's'},
         {"workers", required_argument, NULL, 'w'},
+        {"settings", required_argument, NULL, 'f'},
+        {"compute", no_argument, NULL, 'C'},
         {"b", required_argument, NULL, 'b'},
         {"c", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0},
@@ -214,6 +245,7 @@ struct process {
     struct cpt_log_queue *log;
     int log_descriptor;
     struct cpt_service *service;
+    struct cpt_settings *settings;
     struct cpt_plan *plans[METHODS_MAX];
 };
 
@@ -264,6 +296,20 @@ static cpt_status open_service(struct process *process, struct cpt_error *error)
     service.requests_in_flight_max = IN_FLIGHT_MAX;
     process->service = cpt_service_new(&service, error);
     return process->service != NULL ? CPT_OK : CPT_FAILED;
+}
+
+static cpt_status watch_settings(struct process *process, struct cpt_error *error)
+{
+    const struct cpt_settings_options options = {.struct_bytes = sizeof options,
+                                                 .path = settings.settings_file,
+                                                 .services = &process->service,
+                                                 .service_count = 1};
+
+    if (settings.settings_file != NULL) {
+        process->settings = cpt_settings_new(&options, error);
+    }
+    return settings.settings_file == NULL || process->settings != NULL ? CPT_OK
+                                                                       : CPT_FAILED;
 }
 
 static cpt_status add_methods(struct process *process, struct cpt_error *error)
@@ -330,6 +376,7 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
 /* In the order of cpt_service_drain(): work after answers ends first. */
 static void close_process(struct process *process)
 {
+    cpt_settings_free(process->settings);
     if (process->service != NULL &&
         cpt_service_drain(process->service, DRAIN_NS) != CPT_OK) {
         if (process->log != NULL) {
@@ -361,6 +408,7 @@ int figure1_main(int argc, char **argv, const struct figure1_service *service)
     }
     status = open_log(&process, &error);
     status = status == CPT_OK ? open_service(&process, &error) : status;
+    status = status == CPT_OK ? watch_settings(&process, &error) : status;
     status = status == CPT_OK ? add_methods(&process, &error) : status;
     status = status == CPT_OK ? aim_stubs(&process, &error) : status;
     status = status == CPT_OK ? serve(&process, &error) : status;

@@ -12,8 +12,9 @@
  * called over HTTP. This file has only what a real service has in its main(): options,
  * a pool of workers, a port to listen on, a clean end at SIGTERM.
  *
- * The components only sleep; the page decides for how long, see figure1_work(). The
- * words of a request (arm=…, page=…) travel to callees in the body of each call.
+ * The components only sleep, or compute (--compute); the page decides for how long, see
+ * figure1_work(). The words of a request (arm=…, page=…) travel to callees in the body
+ * of each call.
  */
 #ifndef FIGURE1_H
 #define FIGURE1_H

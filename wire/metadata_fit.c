@@ -32,10 +32,10 @@
  * Step 4 takes leaves from a heap by sum. Numbering the frames again after each leaf,
  * to get the exact size, would cost leaves × frames, which a hostile callee could make
  * long. So a lower bound of the size, the *floor*, is updated in constant time for each
- * leaf: the bytes of all names, two for each frame, and for each segment the bytes of
- * its duration and one more. Once the floor is within the budget, at most some hundreds
- * of frames are left, and from there on the size is measured after each leaf. The floor
- * never exceeds the size, so nothing is folded without need.
+ * leaf: the bytes of all names, two for each frame, for each segment the bytes of its
+ * duration and one more, and what is there once. Once the floor is within the budget,
+ * some hundreds of frames are left at most, and from there on the size is measured
+ * after each leaf. The floor never exceeds the size, so nothing is folded without need.
  *
  * Cost: n log n in the frames, and about budget² / 10 at worst for the last part.
  */
@@ -46,8 +46,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Tag and length of the four columns that are never empty. */
-enum { COLUMN_HEADS_BYTES = 4 * 2 };
+/* Tag and length of the four columns that are never empty, and with a byte each of the
+ * two that have the kind and the flag of what was folded. */
+enum { COLUMN_HEADS_BYTES = 4 * 2 + 2 * 3 };
 
 #define NO_SEGMENT UINT32_MAX
 
@@ -456,6 +457,21 @@ static cpt_status try_write(struct fitting *fitting)
     return fitting->bytes != 0 ? CPT_OK : CPT_LIMIT;
 }
 
+/* The bytes of the fields before the columns. */
+static size_t head_bytes(const struct cpti_form *form)
+{
+    const uint64_t sum_ns = cpt_path_sum_ns(form->path);
+    size_t bytes = 1 + cpti_varint_bytes(CPT_METADATA_VERSION);
+
+    if (form->has_server_elapsed) {
+        bytes += 1 + cpti_varint_bytes(form->server_elapsed_ns);
+    }
+    if (sum_ns != 0) {
+        bytes += 1 + cpti_varint_bytes(sum_ns);
+    }
+    return form->flags != 0 ? bytes + 1 + cpti_varint_bytes(form->flags) : bytes;
+}
+
 /* Folds leaves until the message fits; CPT_LIMIT if none is left and it does not. */
 static cpt_status fold_until(struct folding *folding, struct fitting *fitting)
 {
@@ -475,7 +491,8 @@ static cpt_status fold_leaves(struct fitting *fitting, const uint32_t *segments)
 {
     struct cpti_form *form = fitting->form;
     const size_t frame_count = form->frame_count;
-    struct folding folding = {.form = form, .floor_bytes = COLUMN_HEADS_BYTES};
+    struct folding folding = {.form = form,
+                              .floor_bytes = head_bytes(form) + COLUMN_HEADS_BYTES};
     cpt_status status = CPT_NO_MEMORY;
 
     folding.leaves =
@@ -504,14 +521,17 @@ static cpt_status fit_without_order(struct fitting *fitting, int *fit)
     struct cpti_form *form = fitting->form;
     uint32_t *segments =
         cpt_alloc_array(form->alloc, NULL, 2 * form->frame_count, sizeof *segments);
-    cpt_status status = CPT_OK;
+    const size_t segment_count = form->segment_count;
+    cpt_status status = CPT_LIMIT;
 
     if (segments == NULL) {
         return CPT_NO_MEMORY;
     }
     merge_stacks(form, segments);
     *fit = CPT_FIT_UNORDERED;
-    status = try_write(fitting);
+    if (form->segment_count != segment_count) {
+        status = try_write(fitting);
+    }
     if (status == CPT_LIMIT) {
         *fit = CPT_FIT_FOLDED;
         status = fold_leaves(fitting, segments);
@@ -530,10 +550,12 @@ static cpt_status fit_sum(struct fitting *fitting, int *fit)
     return try_write(fitting);
 }
 
-/* All steps, for a form that does not fit as it is. */
+/* All steps, for a form that does not fit as it is. A step that merges nothing makes
+ * nothing shorter, so the next one is taken at once. */
 static cpt_status cut_down(struct fitting *fitting, int *fit)
 {
     struct cpti_form *form = fitting->form;
+    const size_t segment_count = form->segment_count;
     cpt_status status = cpti_form_own(form);
 
     if (status != CPT_OK) {
@@ -541,7 +563,7 @@ static cpt_status cut_down(struct fitting *fitting, int *fit)
     }
     *fit = CPT_FIT_NEIGHBOURS;
     merge_neighbours(form);
-    status = try_write(fitting);
+    status = form->segment_count != segment_count ? try_write(fitting) : CPT_LIMIT;
     if (status == CPT_LIMIT && form->label_count != 0) {
         *fit = CPT_FIT_UNLABELLED;
         form->label_count = 0;

@@ -229,10 +229,10 @@ static void put_names(struct cpti_form *form, struct output *out)
     memset(form->name_numbers, 0,
            cpt_path_name_count(form->path) * sizeof *form->name_numbers);
     form->name_count = 0;
-    for (size_t i = 0; i < form->used_count; i++) {
+    for (size_t i = 0; i < form->used_count && !out->is_full; i++) {
         put_name(form, out, form->frames[form->used[i]].name);
     }
-    for (size_t i = 0; i < form->label_count; i++) {
+    for (size_t i = 0; i < form->label_count && !out->is_full; i++) {
         if (form->labels[i].is_name) {
             put_name(form, out, (cpt_name_id)form->labels[i].value);
         }
@@ -391,7 +391,9 @@ size_t cpti_form_write(struct cpti_form *form, unsigned char *data, size_t bytes
     if (form->segment_count != 0) {
         number_frames(form);
         put_names(form, &out);
-        put_columns(&out, form);
+        if (!out.is_full) {
+            put_columns(&out, form);
+        }
     }
     return out.is_full ? 0 : (size_t)(out.at - data);
 }

@@ -296,6 +296,117 @@ static void test_a_hostile_path_is_folded_in_good_time(void)
     cpt_path_free(back);
 }
 
+/* --- What stays under a small budget --- */
+
+enum { FRAMES_MAX = 64 };
+
+/* The time of each frame of @path with its ‹folded›; 0 of frames that are no leaves, or
+ * roots, or folded. */
+static void leaf_times(const struct cpt_path *path, uint64_t times_ns[FRAMES_MAX])
+{
+    const size_t count = cpt_path_frame_count(path);
+    uint64_t below_ns[FRAMES_MAX] = {0}; /* of children that are not folded */
+    uint64_t own_ns[FRAMES_MAX] = {0};
+
+    CU_ASSERT_FATAL(count <= FRAMES_MAX);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        own_ns[cpt_path_segment(path, i)->frame] +=
+            cpt_path_segment(path, i)->duration_ns;
+    }
+    for (size_t i = count; i-- > 0;) {
+        const struct cpt_frame *frame = cpt_path_frame(path, (uint32_t)i);
+        const bool is_folded = frame->kind == CPT_KIND_FOLDED && below_ns[i] == 0;
+
+        times_ns[i] = below_ns[i] == 0 && !is_folded && frame->parent != CPT_FRAME_NONE
+                          ? own_ns[i]
+                          : 0;
+        if (frame->parent != CPT_FRAME_NONE && is_folded) {
+            own_ns[frame->parent] += own_ns[i];
+        } else if (frame->parent != CPT_FRAME_NONE) {
+            below_ns[frame->parent] += own_ns[i] + below_ns[i];
+        }
+    }
+}
+
+/* The largest leaf of @path, and the smallest. */
+static uint32_t extreme_leaf(const struct cpt_path *path, bool is_largest,
+                             uint64_t *time_ns)
+{
+    uint64_t times_ns[FRAMES_MAX] = {0};
+    uint32_t found = 0;
+
+    leaf_times(path, times_ns);
+    *time_ns = 0;
+    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
+        if (times_ns[i] != 0 &&
+            (*time_ns == 0 ||
+             (is_largest ? times_ns[i] > *time_ns : times_ns[i] < *time_ns))) {
+            found = i;
+            *time_ns = times_ns[i];
+        }
+    }
+    return found;
+}
+
+/* Whether @path has the stack of frame @leaf of @whole. */
+static bool has_stack(const struct cpt_path *path, const struct cpt_path *whole,
+                      uint32_t leaf)
+{
+    char wanted[4096];
+    char text[4096];
+
+    (void)cpt_path_stack_text(whole, leaf, wanted, sizeof wanted);
+    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
+        (void)cpt_path_stack_text(path, i, text, sizeof text);
+        if (strcmp(text, wanted) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a caller asks for at little cost: the sum is exact, and the largest leaf is
+ * there, unless what is there in its place is larger still. */
+static void test_a_small_budget_keeps_the_largest(void)
+{
+    static const size_t budgets[] = {96, 128, 192, 256};
+    struct dice dice = dice_new("largest");
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_path *back = cpt_path_new(NULL);
+    size_t folded_count = 0;
+    size_t kept_count = 0;
+
+    for (int round = 0; round < 400; round++) {
+        const struct path_shape shape = {.frames_max = 8 + dice_throw(&dice, 40),
+                                         .segments_max = 8 + dice_throw(&dice, 60),
+                                         .name_count = 4 + dice_throw(&dice, 30)};
+        const size_t budget = budgets[round % 4];
+        uint64_t largest_ns = 0;
+        uint64_t smallest_ns = 0;
+        uint32_t leaf = 0;
+        int fit = -1;
+
+        cpt_path_reset(path);
+        random_path(&dice, &shape, path);
+        CU_ASSERT_TRUE(through(path, budget, back, &fit) <= budget);
+        CU_ASSERT_EQUAL(cpt_path_sum_ns(back), cpt_path_sum_ns(path));
+        if (fit != CPT_FIT_FOLDED) {
+            continue;
+        }
+        leaf = extreme_leaf(path, true, &largest_ns);
+        (void)extreme_leaf(back, false, &smallest_ns);
+        folded_count++;
+        if (has_stack(back, path, leaf)) {
+            kept_count++;
+        } else {
+            CU_ASSERT_TRUE(smallest_ns == 0 || smallest_ns >= largest_ns);
+        }
+    }
+    (void)printf("(the largest leaf is in %zu of %zu) ", kept_count, folded_count);
+    cpt_path_free(path);
+    cpt_path_free(back);
+}
+
 CU_TestInfo cpt_metadata_fit_tests[] = {
     {"every budget is kept, and the sum stays", test_every_budget_keeps_the_sum},
     {"at the exact budget nothing happens", test_nothing_happens_at_the_exact_budget},
@@ -307,6 +418,7 @@ CU_TestInfo cpt_metadata_fit_tests[] = {
      test_the_smallest_leaf_goes_into_its_parent},
     {"ties go to the stack whose bytes come first",
      test_ties_go_to_the_first_stack_bytes},
+    {"a small budget keeps the largest leaf", test_a_small_budget_keeps_the_largest},
     {"a hostile path is folded quickly", test_a_hostile_path_is_folded_in_good_time},
     CU_TEST_INFO_NULL,
 };
