@@ -11,6 +11,7 @@
  */
 #include "framework/service/policy.h"
 
+#include "framework/service/fields.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>
@@ -68,13 +69,38 @@ static bool matches(const char *pattern, struct cpt_bytes text)
     return bytes == 0 || cpt_bytes_equal(text, cpt_bytes_of(pattern));
 }
 
+/* A header that is not there has no value, not even an empty one. */
+static bool has_header(const struct cpti_rule *rule, const struct cpti_head *head)
+{
+    const struct cpt_bytes value =
+        cpti_field_find(head->headers, head->header_count, rule->header);
+
+    return value.data != NULL && matches(rule->header_value, value);
+}
+
+/* Compares as it came: what is escaped is not undone, as rules need no memory. */
+static bool has_parameter(const struct cpti_rule *rule, const struct cpti_head *head)
+{
+    struct cpt_field field;
+    size_t position = 0;
+
+    while (cpti_query_next(head->query, &position, &field)) {
+        if (cpt_bytes_equal(field.name, cpt_bytes_of(rule->parameter))) {
+            return matches(rule->parameter_value, field.value);
+        }
+    }
+    return false;
+}
+
 static bool is_for(const struct cpti_policy *policy, size_t index,
                    const struct cpti_head *head)
 {
     const struct cpti_rule *rule = &policy->rules.items[index];
 
     return !atomic_load_explicit(&policy->is_over[index], memory_order_relaxed) &&
-           matches(rule->method, head->method) && matches(rule->tenant, head->tenant);
+           matches(rule->method, head->method) && matches(rule->tenant, head->tenant) &&
+           (rule->header[0] == '\0' || has_header(rule, head)) &&
+           (rule->parameter[0] == '\0' || has_parameter(rule, head));
 }
 
 static bool is_hit(double probability, uint64_t randomness)

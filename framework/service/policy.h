@@ -45,6 +45,10 @@ struct cpti_rule {
     char method[CPTI_RULE_TEXT_BYTES +
                 1]; /* "/api/…": what is before a '*' at its end */
     char tenant[CPTI_RULE_TEXT_BYTES + 1];
+    char header[CPTI_RULE_NAME_BYTES + 1]; /* empty: none; else its first has … */
+    char header_value[CPTI_RULE_TEXT_BYTES + 1];
+    char parameter[CPTI_RULE_NAME_BYTES + 1]; /* of the query, likewise */
+    char parameter_value[CPTI_RULE_TEXT_BYTES + 1];
     double probability; /* 0 to 1 … */
     double rate;        /* … or per second and tenant, above 0 */
     bool has_probability;
@@ -112,6 +116,9 @@ void cpti_policy_release(struct cpti_policy *policy);
 struct cpti_head {
     struct cpt_bytes method;
     struct cpt_bytes tenant;
+    struct cpt_bytes query; /* as it came */
+    const struct cpt_field *headers;
+    size_t header_count;
     uint64_t now_ns;
     double probability;  /* of the service, if no rule matches */
     uint64_t randomness; /* R of the coin … */

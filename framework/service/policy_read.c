@@ -30,7 +30,9 @@ enum {
     SAW_FAILED = 128,
     SAW_LATENCY = 256,
     SAW_PATH = 512,
-    SAW_ATTRIBUTE = 1024
+    SAW_ATTRIBUTE = 1024,
+    SAW_HEADER = 2048,
+    SAW_QUERY = 4096
 };
 
 /* --- Texts --- */
@@ -243,12 +245,13 @@ static bool read_path(struct cpt_bytes text, struct cpti_rule *rule)
 }
 
 /* KEY VALUE */
-static bool read_attribute(struct cpt_bytes text, struct cpti_rule *rule)
+static bool read_pair(struct cpt_bytes text, char key[CPTI_RULE_NAME_BYTES + 1],
+                      char value[CPTI_RULE_TEXT_BYTES + 1])
 {
-    const struct cpt_bytes key = take(&text, is_blank);
+    const struct cpt_bytes first = take(&text, is_blank);
 
-    return copy(key, rule->key, CPTI_RULE_NAME_BYTES) &&
-           copy(trim(text), rule->value, CPTI_RULE_TEXT_BYTES);
+    return copy(first, key, CPTI_RULE_NAME_BYTES) &&
+           copy(trim(text), value, CPTI_RULE_TEXT_BYTES);
 }
 
 /* What a clause says; its bit, or 0: there is no such @word, or -1: it is malformed. */
@@ -291,7 +294,13 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
         is_good = read_path(text, rule);
     } else if (equals(word, "attribute")) {
         bit = SAW_ATTRIBUTE;
-        is_good = read_attribute(text, rule);
+        is_good = read_pair(text, rule->key, rule->value);
+    } else if (equals(word, "header")) {
+        bit = SAW_HEADER;
+        is_good = read_pair(text, rule->header, rule->header_value);
+    } else if (equals(word, "query")) {
+        bit = SAW_QUERY;
+        is_good = read_pair(text, rule->parameter, rule->parameter_value);
     }
     return bit == 0 || is_good ? bit : -1;
 }

@@ -426,6 +426,11 @@ static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *
     const uint64_t index =
         atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
     struct cpti_head head = {.method = inbound->method,
+                             .query = inbound->query,
+                             .headers = inbound->headers,
+                             .header_count = inbound->header_count < CPT_HEADERS_MAX
+                                                 ? inbound->header_count
+                                                 : CPT_HEADERS_MAX,
                              .now_ns = cpti_sampling_arrival_ns(sampling, inbound),
                              .probability = atomic_load_explicit(&sampling->probability,
                                                                  memory_order_relaxed),

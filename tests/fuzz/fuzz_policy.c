@@ -4,7 +4,8 @@
  * fuzz_policy.c - any bytes as rules of an operator
  *
  * Each line is a rule. What is accepted has an owner, an end, a probability from 0 to 1
- * or a rate, and texts that end; what is refused leaves the rules as they were.
+ * or a rate, and texts that end; what is refused leaves the rules as they were. A
+ * request whose query and header are the bytes themselves is then judged by all.
  */
 #include "framework/service/policy.h"
 
@@ -24,11 +25,35 @@ static void check(const struct cpti_rule *rule)
     must(memchr(rule->owner, '\0', sizeof rule->owner) != NULL);
     must(memchr(rule->method, '\0', sizeof rule->method) != NULL);
     must(memchr(rule->tenant, '\0', sizeof rule->tenant) != NULL);
+    must(memchr(rule->header, '\0', sizeof rule->header) != NULL);
+    must(memchr(rule->header_value, '\0', sizeof rule->header_value) != NULL);
+    must(memchr(rule->parameter, '\0', sizeof rule->parameter) != NULL);
+    must(memchr(rule->parameter_value, '\0', sizeof rule->parameter_value) != NULL);
     must(memchr(rule->frame, '\0', sizeof rule->frame) != NULL);
     must(memchr(rule->value, '\0', sizeof rule->value) != NULL);
     must(rule->probability >= 0 && rule->probability <= 1);
     must(rule->is_keep || rule->has_probability || rule->rate > 0);
     must(!rule->has_path || rule->frame[0] != '\0');
+}
+
+static void judge(const struct cpti_rules *rules, struct cpt_bytes text)
+{
+    const struct cpt_field field = {text, text};
+    const struct cpti_head head = {.method = text,
+                                   .tenant = text,
+                                   .query = text,
+                                   .headers = &field,
+                                   .header_count = 1,
+                                   .now_ns = 1,
+                                   .probability = 1};
+    struct cpti_policy *policy = cpti_policy_new(rules, 1, cpt_alloc_default());
+    struct cpti_verdict verdict;
+
+    must(policy != NULL);
+    verdict = cpti_policy_begin(policy, &head);
+    must(verdict.probability >= 0 && verdict.probability <= 1);
+    must(rules->count == CPTI_RULES_MAX || verdict.keep_rules >> rules->count == 0);
+    cpti_policy_release(policy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cpti_rules rules;
     const char *text = (const char *)data;
+
+    const struct cpt_bytes all = {text, size};
 
     memset(&rules, 0, sizeof rules);
     while (size > 0) {
@@ -56,5 +83,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text += end != NULL ? bytes + 1 : bytes;
         size -= end != NULL ? bytes + 1 : bytes;
     }
+    judge(&rules, all);
     return 0;
 }

@@ -193,6 +193,40 @@ static void judge(const char *what, uint64_t seed)
     CU_ASSERT_TRUE(fabs(mean.weights / REQUESTS - 1) < 0.2);
 }
 
+/* The requests of a part of the time, as what was kept of them estimates their number. */
+struct part {
+    double count;
+    double weights;
+    double variance;
+};
+
+static void part_add(struct part *part, double probability, bool is_hit)
+{
+    part->count += 1;
+    part->weights += is_hit ? 1 / probability : 0;
+    part->variance += (1 - probability) / probability;
+}
+
+/* How far the estimates of both parts are off: of chi-squared with 2 degrees of freedom
+ * 13.8 is exceeded once in 1,000. The seeds are fixed. */
+static void judge_parts(const struct part *quiet, const struct part *burst)
+{
+    const struct part *const parts[] = {quiet, burst};
+    double chi_squared = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        const double off = parts[i]->weights - parts[i]->count;
+
+        CU_ASSERT_TRUE(off * off <= 9 * parts[i]->variance);
+        chi_squared += off * off / parts[i]->variance;
+        (void)printf("\n      %s: %.0f requests, estimated %.0f, standard error %.0f",
+                     i == 0 ? "quiet" : "burst", parts[i]->count, parts[i]->weights,
+                     sqrt(parts[i]->variance));
+    }
+    (void)printf("; chi-squared %.2f", chi_squared);
+    CU_ASSERT_TRUE(chi_squared < 13.8);
+}
+
 /* Quiet time and bursts, in which requests are slower, and of which the rate keeps a
  * smaller part. */
 static void test_rate_is_unbiased(void)
@@ -202,6 +236,7 @@ static void test_rate_is_unbiased(void)
         uint64_t state = seed;
         uint64_t now_ns = 1;
         size_t kept = 0;
+        struct part parts[2] = {{0, 0, 0}, {0, 0, 0}};
 
         for (size_t i = 0; i < REQUESTS; i++) {
             const bool is_burst = i % 5000 >= 1000;
@@ -215,9 +250,11 @@ static void test_rate_is_unbiased(void)
             kept_with[i] = verdict.is_hit ? (float)verdict.probability : 0;
             CU_ASSERT_TRUE_FATAL(verdict.probability > 0);
             kept += verdict.is_hit;
+            part_add(&parts[is_burst], verdict.probability, verdict.is_hit);
             now_ns += (uint64_t)(-log(1 - unit(&state)) * (is_burst ? 2e6 : 20e6));
         }
         judge("rate", seed);
+        judge_parts(&parts[0], &parts[1]);
         /* of 2 tenants; a little more, as no probability is 0 */
         CU_ASSERT_TRUE((double)kept < 2 * (20 + 1.25 * 20 * (double)now_ns / 1e9));
         CU_ASSERT_TRUE((double)kept > 2 * (0.5 * 20 * (double)now_ns / 1e9));
@@ -279,6 +316,69 @@ static void test_consistent_sets_are_nested(void)
     CU_ASSERT_DOUBLE_EQUAL(counts[1], 6000, 5 * sqrt(20000 * 0.3 * 0.7));
     cpti_policy_release(more);
     cpti_policy_release(less);
+}
+
+/* What of a request the rules see when it begins. */
+static bool is_for_rule(const char *text, const char *query, const char *name,
+                        const char *value)
+{
+    struct cpti_policy *policy = policy_of(text, NULL);
+    const struct cpt_field headers[] = {{cpt_bytes_of("Host"), cpt_bytes_of("s")},
+                                        {cpt_bytes_of(name), cpt_bytes_of(value)},
+                                        {cpt_bytes_of(name), cpt_bytes_of("second")}};
+    const struct cpti_head head = {.method = cpt_bytes_of("/x"),
+                                   .query = cpt_bytes_of(query),
+                                   .headers = headers,
+                                   .header_count = 3,
+                                   .now_ns = 1,
+                                   .randomness = CPT_SAMPLING_RANGE - 1};
+    const bool is_hit = cpti_policy_begin(policy, &head).is_hit;
+
+    cpti_policy_release(policy);
+    return is_hit;
+}
+
+static void test_headers_and_queries(void)
+{
+#define ALL OWNED "probability 1; "
+    CU_ASSERT_TRUE(is_for_rule(ALL "header x-canary yes", "", "X-Canary", "yes"));
+    CU_ASSERT_TRUE(is_for_rule(ALL "header X-CANARY y*", "", "x-canary", "yes"));
+    CU_ASSERT_TRUE(is_for_rule(ALL "header x-canary *", "", "x-canary", ""));
+    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary *", "", "x-canar", "yes"));
+    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary yes", "", "x-canary", "yes "));
+    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary second", "", "x-canary", "yes"));
+    CU_ASSERT_TRUE(is_for_rule(ALL "query debug 1", "a=b&&debug=1&c", "a", "b"));
+    CU_ASSERT_TRUE(is_for_rule(ALL "query debug *", "debug", "a", "b"));
+    CU_ASSERT_TRUE(is_for_rule(ALL "query q a%20*", "q=a%20b", "a", "b"));
+    CU_ASSERT_FALSE(is_for_rule(ALL "query debug 1", "debug=0&debug=1", "a", "b"));
+    CU_ASSERT_FALSE(is_for_rule(ALL "query debug 1", "xdebug=1&debug=12", "a", "b"));
+    CU_ASSERT_FALSE(is_for_rule(ALL "query debug *", "", "a", "b"));
+    CU_ASSERT_TRUE(
+        is_for_rule(ALL "method /x; query d 1; header a b", "d=1", "a", "b"));
+    CU_ASSERT_FALSE(
+        is_for_rule(ALL "method /y; query d 1; header a b", "d=1", "a", "b"));
+    memset(&rules, 0, sizeof rules);
+    CU_ASSERT_EQUAL(rule_read("a", ALL "header x-canary"), CPT_INVALID);
+    CU_ASSERT_EQUAL(rule_read("a", ALL "header"), CPT_INVALID);
+    CU_ASSERT_EQUAL(rule_read("a", ALL "query d 1; query e 1"), CPT_INVALID);
+    CU_ASSERT_EQUAL(rules.count, 0);
+#undef ALL
+}
+
+/* A rule of keeping sees them, too. */
+static void test_headers_of_keep_rules(void)
+{
+    struct cpti_policy *policy =
+        policy_of(OWNED "failed; header x-canary yes", OWNED "failed; query d 1");
+    const struct cpt_field field = {cpt_bytes_of("x-canary"), cpt_bytes_of("yes")};
+    struct cpti_head head = {.now_ns = 1, .headers = &field, .header_count = 1};
+
+    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 1);
+    head.query = cpt_bytes_of("d=1");
+    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 3);
+    head.header_count = 0;
+    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 2);
+    cpti_policy_release(policy);
 }
 
 static void test_tenants_are_bounded(void)
@@ -631,6 +731,8 @@ CU_TestInfo cpt_policy_tests[] = {
     {"weighted means of a rate are unbiased", test_rate_is_unbiased},
     {"weighted means of keep rules are unbiased", test_keeping_is_unbiased},
     {"consistent sets are nested", test_consistent_sets_are_nested},
+    {"rules see headers and the query", test_headers_and_queries},
+    {"rules of keeping do, too", test_headers_of_keep_rules},
     {"tenants are bounded", test_tenants_are_bounded},
     {"keep rules by a file", test_keep_rules},
     {"head rules by a file", test_head_rules},
