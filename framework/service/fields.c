@@ -166,7 +166,9 @@ static cpt_status decode(struct cpt_task *task, struct cpt_bytes from,
     return bytes >= 0 ? CPT_OK : CPT_CORRUPT;
 }
 
-bool cpti_query_next(struct cpt_bytes query, size_t *position, struct cpt_field *field)
+/* The next "name=value" of @query from *@position, not decoded; a name that is not
+ * followed by '=' has an empty value. False at the end. */
+static bool next_pair(struct cpt_bytes query, size_t *position, struct cpt_field *field)
 {
     while (*position < query.bytes) {
         struct cpt_bytes rest = {query.data + *position, query.bytes - *position};
@@ -193,7 +195,7 @@ cpt_status cpt_rpc_query_next(struct cpt_task *task,
     cpt_status status = CPT_OK;
 
     *field = (struct cpt_field){none, none};
-    if (!cpti_query_next(request->query, position, &raw)) {
+    if (!next_pair(request->query, position, &raw)) {
         return CPT_OK;
     }
     status = decode(task, raw.name, &field->name);
@@ -208,7 +210,7 @@ cpt_status cpt_rpc_query(struct cpt_task *task, const struct cpt_rpc_request *re
     size_t position = 0;
 
     *value = none;
-    while (cpti_query_next(request->query, &position, &raw)) {
+    while (next_pair(request->query, &position, &raw)) {
         struct cpt_bytes own;
         cpt_status status = CPT_OK;
 

@@ -11,10 +11,10 @@
  */
 #include "framework/service/policy.h"
 
-#include "framework/service/fields.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define DEBT_MAX       20.0
 #define TENANT_IDLE_NS UINT64_C(10000000000)
@@ -69,24 +69,46 @@ static bool matches(const char *pattern, struct cpt_bytes text)
     return bytes == 0 || cpt_bytes_equal(text, cpt_bytes_of(pattern));
 }
 
-/* A header that is not there has no value, not even an empty one. */
+/* The first header of this name decides, in any case of its letters. */
 static bool has_header(const struct cpti_rule *rule, const struct cpti_head *head)
 {
-    const struct cpt_bytes value =
-        cpti_field_find(head->headers, head->header_count, rule->header);
+    const size_t bytes = strlen(rule->header);
 
-    return value.data != NULL && matches(rule->header_value, value);
+    for (size_t i = 0; i < head->header_count; i++) {
+        const struct cpt_field *field = &head->headers[i];
+
+        if (field->name.bytes == bytes &&
+            strncasecmp(field->name.data, rule->header, bytes) == 0) {
+            return matches(rule->header_value, field->value);
+        }
+    }
+    return false;
 }
 
-/* Compares as it came: what is escaped is not undone, as rules need no memory. */
+/* The bytes of @text before the first @end; @text goes behind it. */
+static struct cpt_bytes cut(struct cpt_bytes *text, char end)
+{
+    const char *found = text->bytes > 0 ? memchr(text->data, end, text->bytes) : NULL;
+    const struct cpt_bytes part = {
+        text->data, found != NULL ? (size_t)(found - text->data) : text->bytes};
+
+    text->data += part.bytes + (found != NULL);
+    text->bytes -= part.bytes + (found != NULL);
+    return part;
+}
+
+/* Likewise of the query. It is compared as it came: rules take no memory to undo what
+ * is escaped. */
 static bool has_parameter(const struct cpti_rule *rule, const struct cpti_head *head)
 {
-    struct cpt_field field;
-    size_t position = 0;
+    struct cpt_bytes query = head->query;
 
-    while (cpti_query_next(head->query, &position, &field)) {
-        if (cpt_bytes_equal(field.name, cpt_bytes_of(rule->parameter))) {
-            return matches(rule->parameter_value, field.value);
+    while (query.bytes > 0) {
+        struct cpt_bytes value = cut(&query, '&');
+        const struct cpt_bytes name = cut(&value, '=');
+
+        if (cpt_bytes_equal(name, cpt_bytes_of(rule->parameter))) {
+            return matches(rule->parameter_value, value);
         }
     }
     return false;

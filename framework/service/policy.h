@@ -76,6 +76,9 @@ struct cpti_rules {
     uint64_t whole_ns; /* … within this time after a rule kept one of their method */
 };
 
+/* Whether @text may be the name of a header. */
+bool cpti_is_header_name(struct cpt_bytes text);
+
 /* Reads "owner sre; until 2026-12-31; method /api/…; probability 0.1" as rule @name.
  * CPT_OK; CPT_INVALID or CPT_LIMIT with the reason; then @rules is as before. */
 cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,

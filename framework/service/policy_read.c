@@ -103,6 +103,22 @@ static bool copy(struct cpt_bytes text, char *to, size_t bytes_max)
     return true;
 }
 
+/* A name of a header, as RFC 9110 has them. */
+bool cpti_is_header_name(struct cpt_bytes text)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < text.bytes; i++) {
+        const char c = text.data[i];
+
+        if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+            (c == '\0' || strchr(others, c) == NULL)) {
+            return false;
+        }
+    }
+    return text.bytes > 0;
+}
+
 /* --- Numbers, without the locale of the program --- */
 
 /* The number that @text begins with; @text goes behind it. */
@@ -297,7 +313,8 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
         is_good = read_pair(text, rule->key, rule->value);
     } else if (equals(word, "header")) {
         bit = SAW_HEADER;
-        is_good = read_pair(text, rule->header, rule->header_value);
+        is_good = read_pair(text, rule->header, rule->header_value) &&
+                  cpti_is_header_name(cpt_bytes_of(rule->header));
     } else if (equals(word, "query")) {
         bit = SAW_QUERY;
         is_good = read_pair(text, rule->parameter, rule->parameter_value);

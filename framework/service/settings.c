@@ -201,7 +201,8 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
                                 : status;
     }
     if (equals(key, "tenant")) {
-        if (value.bytes == 0 || value.bytes > CPTI_RULE_NAME_BYTES ||
+        if (!cpti_is_header_name((struct cpt_bytes){value.data, value.bytes}) ||
+            value.bytes > CPTI_RULE_NAME_BYTES ||
             wanted->rules->tenant_header[0] != '\0') {
             return cpt_error_set(error, CPT_INVALID, 0,
                                  "'tenant' is the name of one header");

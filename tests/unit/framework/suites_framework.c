@@ -26,6 +26,7 @@ extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_trace_context_tests[];
 extern CU_TestInfo cpt_one_trace_tests[];
 extern CU_TestInfo cpt_policy_tests[];
+extern CU_TestInfo cpt_policy_head_tests[];
 extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
 extern CU_TestInfo cpt_refuse_tests[];
@@ -81,6 +82,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"the trace of a request", NULL, NULL, NULL, NULL, cpt_trace_context_tests},
     {"one trace for all", NULL, NULL, NULL, NULL, cpt_one_trace_tests},
     {"rules of an operator", NULL, NULL, NULL, NULL, cpt_policy_tests},
+    {"what rules see", NULL, NULL, NULL, NULL, cpt_policy_head_tests},
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
     {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},

@@ -165,6 +165,30 @@ static void test_arrival_to_come(void)
     close_pair();
 }
 
+/* What a request waited in the machine before its transport has stamped it. */
+static void test_waited_before(void)
+{
+    struct cpt_inbound inbound = inbound_with(NULL);
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    spend(10);
+    inbound.arrival_ns = now.now_ns;
+    inbound.waited_ns = 3 * (uint64_t)MS;
+    spend(1);
+    manual = cpt_manual_new(pair.a, &inbound);
+    spend(2);
+    expect(manual, "A: /;A: \u2039accept queue\u203a 4, A: / 2");
+    cpt_manual_free(manual, 200);
+    inbound.arrival_ns = 0;
+    inbound.waited_ns = UINT64_MAX; /* more than there is */
+    manual = cpt_manual_new(pair.a, &inbound);
+    spend(2);
+    expect(manual, "A: / 2");
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
 static void test_untraced(void)
 {
     struct cpt_manual *manual = NULL;
@@ -627,6 +651,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"parts that are open at the end are closed", test_end},
     {"one request after the other", test_one_after_the_other},
     {"an arrival in the future", test_arrival_to_come},
+    {"a request that waited before it was stamped", test_waited_before},
     {"an untraced request reads no clock", test_untraced},
     {"calls of an untraced request carry its context", test_carrying},
     {"… with the kill switch only what came", test_carrying_while_stopped},

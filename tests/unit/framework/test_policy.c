@@ -193,7 +193,7 @@ static void judge(const char *what, uint64_t seed)
     CU_ASSERT_TRUE(fabs(mean.weights / REQUESTS - 1) < 0.2);
 }
 
-/* The requests of a part of the time, as what was kept of them estimates their number. */
+/* The requests of a part of the time, and the estimate of how many they are. */
 struct part {
     double count;
     double weights;
@@ -316,69 +316,6 @@ static void test_consistent_sets_are_nested(void)
     CU_ASSERT_DOUBLE_EQUAL(counts[1], 6000, 5 * sqrt(20000 * 0.3 * 0.7));
     cpti_policy_release(more);
     cpti_policy_release(less);
-}
-
-/* What of a request the rules see when it begins. */
-static bool is_for_rule(const char *text, const char *query, const char *name,
-                        const char *value)
-{
-    struct cpti_policy *policy = policy_of(text, NULL);
-    const struct cpt_field headers[] = {{cpt_bytes_of("Host"), cpt_bytes_of("s")},
-                                        {cpt_bytes_of(name), cpt_bytes_of(value)},
-                                        {cpt_bytes_of(name), cpt_bytes_of("second")}};
-    const struct cpti_head head = {.method = cpt_bytes_of("/x"),
-                                   .query = cpt_bytes_of(query),
-                                   .headers = headers,
-                                   .header_count = 3,
-                                   .now_ns = 1,
-                                   .randomness = CPT_SAMPLING_RANGE - 1};
-    const bool is_hit = cpti_policy_begin(policy, &head).is_hit;
-
-    cpti_policy_release(policy);
-    return is_hit;
-}
-
-static void test_headers_and_queries(void)
-{
-#define ALL OWNED "probability 1; "
-    CU_ASSERT_TRUE(is_for_rule(ALL "header x-canary yes", "", "X-Canary", "yes"));
-    CU_ASSERT_TRUE(is_for_rule(ALL "header X-CANARY y*", "", "x-canary", "yes"));
-    CU_ASSERT_TRUE(is_for_rule(ALL "header x-canary *", "", "x-canary", ""));
-    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary *", "", "x-canar", "yes"));
-    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary yes", "", "x-canary", "yes "));
-    CU_ASSERT_FALSE(is_for_rule(ALL "header x-canary second", "", "x-canary", "yes"));
-    CU_ASSERT_TRUE(is_for_rule(ALL "query debug 1", "a=b&&debug=1&c", "a", "b"));
-    CU_ASSERT_TRUE(is_for_rule(ALL "query debug *", "debug", "a", "b"));
-    CU_ASSERT_TRUE(is_for_rule(ALL "query q a%20*", "q=a%20b", "a", "b"));
-    CU_ASSERT_FALSE(is_for_rule(ALL "query debug 1", "debug=0&debug=1", "a", "b"));
-    CU_ASSERT_FALSE(is_for_rule(ALL "query debug 1", "xdebug=1&debug=12", "a", "b"));
-    CU_ASSERT_FALSE(is_for_rule(ALL "query debug *", "", "a", "b"));
-    CU_ASSERT_TRUE(
-        is_for_rule(ALL "method /x; query d 1; header a b", "d=1", "a", "b"));
-    CU_ASSERT_FALSE(
-        is_for_rule(ALL "method /y; query d 1; header a b", "d=1", "a", "b"));
-    memset(&rules, 0, sizeof rules);
-    CU_ASSERT_EQUAL(rule_read("a", ALL "header x-canary"), CPT_INVALID);
-    CU_ASSERT_EQUAL(rule_read("a", ALL "header"), CPT_INVALID);
-    CU_ASSERT_EQUAL(rule_read("a", ALL "query d 1; query e 1"), CPT_INVALID);
-    CU_ASSERT_EQUAL(rules.count, 0);
-#undef ALL
-}
-
-/* A rule of keeping sees them, too. */
-static void test_headers_of_keep_rules(void)
-{
-    struct cpti_policy *policy =
-        policy_of(OWNED "failed; header x-canary yes", OWNED "failed; query d 1");
-    const struct cpt_field field = {cpt_bytes_of("x-canary"), cpt_bytes_of("yes")};
-    struct cpti_head head = {.now_ns = 1, .headers = &field, .header_count = 1};
-
-    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 1);
-    head.query = cpt_bytes_of("d=1");
-    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 3);
-    head.header_count = 0;
-    CU_ASSERT_EQUAL(cpti_policy_begin(policy, &head).keep_rules, 2);
-    cpti_policy_release(policy);
 }
 
 static void test_tenants_are_bounded(void)
@@ -567,6 +504,78 @@ static void test_rules_end(void)
     close_pair();
 }
 
+/* Files that a careless or hostile hand has written: each is refused whole, with its
+ * line, and nothing of it holds. */
+static void test_files_that_are_refused(void)
+{
+    static const struct {
+        const char *text;
+        const char *told;
+    } cases[] = {
+        {"probability = 1\nprobability = 1\n", "line 2: 'probability' is there twice"},
+        {"probability = nan\n", "line 1: 'probability' is no number"},
+        {"probability = inf\n", "line 1: 'probability' is no number"},
+        {"probability = 1e0\n", "line 1: 'probability' is no number"},
+        {"probability = 0x1\n", "line 1: 'probability' is no number"},
+        {"\xef\xbb\xbfprobability = 1\n", "line 1: unknown setting"},
+        {"{\"probability\": {\"a\": [[[[1]]]]}}\n", "line 1: it is not 'key = value'"},
+        {"tenant = X-Tenant:\n", "line 1: 'tenant' is the name of one header"},
+        {"tenant = x tenant\n", "line 1: 'tenant' is the name of one header"},
+        {"tenant = a\ntenant = a\n", "line 2: 'tenant' is the name of one header"},
+        {"rule a = " OWNED "probability nan\n", "rule 'a': what 'probability' says"},
+        {"rule a = " OWNED "rate inf/s\n", "rule 'a': what 'rate' says"},
+        {"rule a = " OWNED "rate 1/s; owner ops\n", "rule 'a': 'owner' twice"},
+        {"rule a = " OWNED "rate 1/s\nrule a = " OWNED "rate 1/s\n",
+         "line 2: rule 'a' is there twice"},
+        {"rule = " OWNED "rate 1/s\n", "line 1: unknown setting 'rule'"},
+        {"rule a = " OWNED "latency > 99999999999999s\n", "what 'latency' says"},
+        {"rule a = " OWNED "path(path(\"x\")) > 1ms\n", "what 'path' says"},
+        {"rule a = " OWNED "header X-A: b; rate 1/s\n", "what 'header' says"},
+    };
+    struct cpt_settings *settings = NULL;
+
+    open_pair(never, never);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        settings = watch(cases[i].text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(told, cases[i].told));
+        if (strstr(told, cases[i].told) == NULL) {
+            (void)fprintf(stderr, "%s told '%s'\n", cases[i].text, told);
+        }
+        ask_a(NULL);
+        CU_ASSERT_EQUAL(record_count(), 0);
+        unwatch(settings);
+    }
+    close_pair();
+}
+
+/* Thousands of rules: the first that is too many is told. */
+static void test_file_of_many_rules(void)
+{
+    enum { RULES = 1000, BYTES = RULES * 80 };
+    struct cpt_settings *settings = NULL;
+    char *text = malloc(BYTES);
+    size_t bytes = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (int i = 0; i < RULES; i++) {
+        bytes += (size_t)snprintf(text + bytes, BYTES - bytes,
+                                  "rule r%d = " OWNED "probability 1\n", i);
+        if (i == CPTI_RULES_MAX) {
+            open_pair(never, never);
+            settings = watch(text);
+            CU_ASSERT_PTR_NOT_NULL(strstr(told, "line 33: more than 32 rules"));
+            unwatch(settings);
+        }
+    }
+    settings = watch(text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "what was set before stays"));
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(record_count(), 0);
+    unwatch(settings);
+    close_pair();
+    free(text);
+}
+
 /* --- What callees are asked for --- */
 
 static void test_glance_is_read(void)
@@ -731,13 +740,13 @@ CU_TestInfo cpt_policy_tests[] = {
     {"weighted means of a rate are unbiased", test_rate_is_unbiased},
     {"weighted means of keep rules are unbiased", test_keeping_is_unbiased},
     {"consistent sets are nested", test_consistent_sets_are_nested},
-    {"rules see headers and the query", test_headers_and_queries},
-    {"rules of keeping do, too", test_headers_of_keep_rules},
     {"tenants are bounded", test_tenants_are_bounded},
     {"keep rules by a file", test_keep_rules},
     {"head rules by a file", test_head_rules},
     {"a consistent rule keeps what OpenTelemetry keeps", test_consistent_rule},
     {"rules end with their last day", test_rules_end},
+    {"files that are refused", test_files_that_are_refused},
+    {"a file of many rules", test_file_of_many_rules},
     {"what callees are asked for, as text", test_glance_is_read},
     {"what cannot be kept is known before its path", test_what_cannot_be_kept},
     {"callees are asked for little, then for all", test_little_then_whole},

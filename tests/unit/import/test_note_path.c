@@ -109,6 +109,23 @@ static void test_path_of_a_call(void)
                            "A: /;out;in;A: go 20\n");
 }
 
+/* The queues of the caller, out of what would be the network's. */
+static void test_path_of_queues(void)
+{
+    struct noted_span spans[SPANS];
+    char text[TEXT_BYTES];
+
+    memcpy(spans, call, sizeof spans);
+    (void)snprintf(spans[4].note, sizeof spans[4].note, "%s unsent=3 unread=5",
+                   call[4].note);
+    CU_ASSERT_EQUAL(path_of(spans, NULL, text), CPT_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "B: get;B: ‹send queue› 3\n"
+                                        "A: /;out;in;A: go;B: get;B: one 10\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "B: get;B: ‹network+serialization› 10\n"
+                                  "A: /;out;in;A: go;B: get;B: ‹receive queue› 5\n"));
+}
+
 /* The spans without the last, in which one note is another. */
 static cpt_status with_note(size_t number, const char *note)
 {
@@ -197,6 +214,7 @@ static void test_each_allocation_fails(void)
 
 CU_TestInfo cpt_note_path_tests[] = {
     {"a call of a service with another clock", test_path_of_a_call},
+    {"the queues of a call", test_path_of_queues},
     {"notes that do not fit together are no path", test_useless_notes},
     {"notes that are mixed up", test_random_notes},
     {"each allocation fails", test_each_allocation_fails},
