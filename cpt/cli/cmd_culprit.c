@@ -120,10 +120,10 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
                         const struct cpt_record *record, const struct cpt_path *path)
 {
     struct culprit_command *command = context;
-    const cpt_status status = cpti_culprit_add(command->culprit, command->side, path);
+    const cpt_status status =
+        cpti_culprit_add(command->culprit, command->side, path, record->start_unix_ns);
 
     (void)sampled;
-    (void)record;
     if (status == CPT_LIMIT) {
         command->refused_count++;
         return CPTI_EXIT_DONE;
@@ -223,6 +223,7 @@ static void print_json(const struct culprit_command *command, size_t row_max)
         cpti_json_unsigned(&json, sides[i], cpti_culprit_requests(culprit, i));
     }
     cpti_json_unsigned(&json, "resamples", cpti_culprit_rounds(culprit));
+    cpti_json_bool(&json, "concurrent", cpti_culprit_are_concurrent(culprit));
     cpti_json_ns(&json, "offset_ns", cpti_culprit_offset_ns(culprit));
     cpti_json_open(&json, "services", '[');
     for (size_t i = 0; i < count && i < row_max; i++) {
@@ -291,8 +292,12 @@ static void say_unsure(const struct cpti_culprit *culprit)
             named++;
         }
     }
-    if (named == 1 && first->factor < CPTI_CULPRIT_FACTOR) {
+    if (named == 1 && first->factor < cpti_culprit_factor_min(culprit)) {
         (void)printf(", only \u00d7%.2f", first->factor);
+    } else if (named == 1 && first->share >= CPTI_CULPRIT_SHARE &&
+               first->large_share < CPTI_CULPRIT_SHARE) {
+        (void)printf(", perhaps less than \u00d7%.2f",
+                     cpti_culprit_factor_min(culprit));
     } else if (named == 1) {
         (void)printf(", p %.3f", first->p);
     }
@@ -374,9 +379,10 @@ static int print_text(const struct culprit_command *command, size_t row_max)
     int status;
 
     say_verdict(culprit);
-    (void)printf("requests: %" PRIu64 " (base), %" PRIu64 " (new); %u resamples\n\n",
+    (void)printf("requests: %" PRIu64 " (base), %" PRIu64 " (new)%s; %u resamples\n\n",
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_BASE),
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_NEW),
+                 cpti_culprit_are_concurrent(culprit) ? " of one time" : "",
                  cpti_culprit_rounds(culprit));
     status = print_rows(culprit,
                         by == NULL                ? "service"
@@ -587,11 +593,12 @@ const struct cpti_command cpti_command_culprit = {
         "  p        how often chance alone makes any service stand out as far\n"
         "  calls    its visits or calls in the new set\n"
         "\n"
-        "The verdict is sure if the first service is first in 90 % of resamples of "
-        "requests, if chance does that at most once in a hundred times, if it became "
-        "at least 1.3 times slower, and if it is at least six times as far off as the "
-        "other frames are from each other: two minutes of one system differ, too. "
-        "Services with fewer than five calls in a "
+        "The verdict is sure if the first service is first, and at least 1.3 times "
+        "slower, in 90 % of resamples of requests, if chance does that at most once in "
+        "a hundred times, and if it is at least six times as far off as the other "
+        "frames are from each other: two minutes of one system differ, too. With sets "
+        "of one time, as two arms of an experiment, 1.05 times and three times as far "
+        "are enough. Services with fewer than five calls in a "
         "set are named apart.",
     .description_rest =
         "With --by name the components of services are compared, with --by edge the "

@@ -32,6 +32,7 @@ struct judging {
     struct cpti_culprit_scores now;   /* of the sets themselves */
     struct cpti_culprit_scores then;  /* of a resample */
     uint32_t *firsts;                 /* by suspect: resamples in which it is first */
+    uint32_t *larges;                 /* … and its factor is large enough */
     uint32_t *slower;                 /* by frame: in which it is slower */
     uint32_t *drawn;                  /* how often each request is, or their order */
     double *permuted;                 /* scores, permutation by permutation */
@@ -100,17 +101,32 @@ static void draw(struct judging *judging, int set)
     }
 }
 
+/* e to the mean L_f of the frames of @suspect. */
+static double factor_of(const struct cpti_culprit_scores *scores, uint32_t suspect)
+{
+    const uint32_t size = scores->sizes[suspect];
+
+    return size > 0 ? exp(scores->scores[suspect] / sqrt(size)) : 1;
+}
+
 static void bootstrap(struct judging *judging)
 {
     const struct cpti_culprit_model *model = judging->model;
 
     memset(judging->firsts, 0, (model->suspect_count + 1) * sizeof *judging->firsts);
+    memset(judging->larges, 0, (model->suspect_count + 1) * sizeof *judging->larges);
     memset(judging->slower, 0, model->frame_count * sizeof *judging->slower);
     for (unsigned round = 0; round < judging->culprit->rounds; round++) {
+        uint32_t first;
+
         draw(judging, 0);
         draw(judging, 1);
         cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->then);
-        judging->firsts[cpti_culprit_first(model, judging->then.scores)]++;
+        first = cpti_culprit_first(model, judging->then.scores);
+        judging->firsts[first]++;
+        judging->larges[first] += first < model->suspect_count &&
+                                  factor_of(&judging->then, first) >=
+                                      cpti_culprit_factor_min(judging->culprit);
         for (uint32_t i = 0; i < model->frame_count; i++) {
             judging->slower[i] += judging->then.d[i] > 0;
         }
@@ -238,7 +254,7 @@ static double distance_of(const struct judging *judging, uint32_t suspect)
     for (uint32_t i = 0; i < model->frame_count; i++) {
         const double d = judging->now.d[i];
 
-        if (isnan(d) || model->frames[i].is_explained) {
+        if (isnan(d) || model->frames[i].is_explained || model->frames[i].is_thin) {
             continue;
         }
         if (touches(&model->frames[i], suspect)) {
@@ -271,21 +287,25 @@ static void fill_in(const struct judging *judging, uint32_t index)
 
     suspect->score = judging->now.scores[index];
     suspect->frame_count = size;
-    suspect->factor = size > 0 ? exp(suspect->score / sqrt(size)) : 1;
+    suspect->factor = factor_of(&judging->now, index);
     suspect->share = judging->firsts[index] / (double)rounds;
+    suspect->large_share = judging->larges[index] / (double)rounds;
     suspect->p = suspect->score > 0 ? p_of(judging, index) : 1;
     suspect->distance = distance_of(judging, index);
     suspect->slower_count = 0;
     for (uint32_t i = 0; i < model->frame_count; i++) {
-        suspect->slower_count += touches(&model->frames[i], index) &&
-                                 !model->frames[i].is_explained &&
-                                 judging->slower[i] >= most * rounds;
+        suspect->slower_count +=
+            touches(&model->frames[i], index) && !model->frames[i].is_explained &&
+            !model->frames[i].is_thin && judging->slower[i] >= most * rounds;
     }
 }
 
-static enum cpti_verdict verdict_of(const struct cpti_suspect *suspect)
+static enum cpti_verdict verdict_of(const struct cpti_culprit *culprit,
+                                    const struct cpti_suspect *suspect)
 {
     const double distance = suspect->distance;
+    const double distance_min =
+        culprit->are_concurrent ? CPTI_CONCURRENT_DISTANCE : CPTI_CULPRIT_DISTANCE;
     const bool has_calls = suspect->calls[0] >= CPTI_CULPRIT_CALLS_MIN &&
                            suspect->calls[1] >= CPTI_CULPRIT_CALLS_MIN;
 
@@ -293,9 +313,9 @@ static enum cpti_verdict verdict_of(const struct cpti_suspect *suspect)
         return CPTI_VERDICT_NONE;
     }
     return has_calls && suspect->p <= CPTI_CULPRIT_P &&
-                   suspect->share >= CPTI_CULPRIT_SHARE &&
-                   suspect->factor >= CPTI_CULPRIT_FACTOR &&
-                   !(distance < CPTI_CULPRIT_DISTANCE)
+                   suspect->large_share >= CPTI_CULPRIT_SHARE &&
+                   suspect->factor >= cpti_culprit_factor_min(culprit) &&
+                   suspect->slower_count > 0 && !(distance < distance_min)
                ? CPTI_VERDICT_SURE
                : CPTI_VERDICT_UNSURE;
 }
@@ -327,8 +347,9 @@ static uint32_t evaluate(struct judging *judging, enum cpti_verdict *verdict)
         }
     }
     first = cpti_culprit_first(model, judging->now.scores);
-    *verdict = first < model->suspect_count ? verdict_of(&culprit->suspects[first])
-                                            : CPTI_VERDICT_NONE;
+    *verdict = first < model->suspect_count
+                   ? verdict_of(culprit, &culprit->suspects[first])
+                   : CPTI_VERDICT_NONE;
     return first;
 }
 
@@ -402,6 +423,7 @@ static bool accuse_together(struct judging *judging, uint32_t first)
 {
     const size_t bytes = judging->model->suspect_count * sizeof(struct cpti_suspect);
     struct cpti_suspect *suspects = judging->culprit->suspects;
+    struct cpti_suspect alone[CPTI_CULPRIT_MAX];
     uint32_t rivals[CPTI_CULPRIT_MAX] = {0};
     const size_t count = find_rivals(judging, rivals);
     bool are_culprits = false;
@@ -416,11 +438,12 @@ static bool accuse_together(struct judging *judging, uint32_t first)
         explain(judging, rivals, count, i);
         are_culprits =
             evaluate(judging, &verdict) == rivals[i] && verdict == CPTI_VERDICT_SURE;
-        if (are_culprits) {
-            judging->saved[rivals[i]] = suspects[rivals[i]];
-        }
+        alone[i] = suspects[rivals[i]];
     }
     memcpy(suspects, judging->saved, bytes);
+    for (size_t i = 0; i < count && are_culprits; i++) {
+        suspects[rivals[i]] = alone[i];
+    }
     accuse_if(judging, first, are_culprits);
     for (size_t i = 0; i < count; i++) {
         accuse_if(judging, rivals[i], are_culprits && rivals[i] != first);
@@ -453,6 +476,7 @@ static cpt_status allocate(struct judging *judging)
     }
     judging->all = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
     judging->firsts = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->firsts);
+    judging->larges = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->larges);
     judging->slower = cpt_alloc_zeroed(alloc, frames * sizeof *judging->slower);
     judging->drawn = cpt_alloc_zeroed(alloc, requests * sizeof *judging->drawn);
     judging->permuted = cpt_alloc_zeroed(alloc, judging->culprit->rounds * suspects *
@@ -462,10 +486,10 @@ static cpt_status allocate(struct judging *judging)
     judging->others = cpt_alloc_zeroed(alloc, frames * sizeof *judging->others);
     judging->saved = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->saved);
     return is_whole && judging->saved != NULL && judging->all != NULL &&
-                   judging->firsts != NULL && judging->slower != NULL &&
-                   judging->drawn != NULL && judging->permuted != NULL &&
-                   judging->means != NULL && judging->errors != NULL &&
-                   judging->others != NULL
+                   judging->firsts != NULL && judging->larges != NULL &&
+                   judging->slower != NULL && judging->drawn != NULL &&
+                   judging->permuted != NULL && judging->means != NULL &&
+                   judging->errors != NULL && judging->others != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
@@ -483,6 +507,7 @@ static void deallocate(struct judging *judging)
     }
     cpt_alloc_free(alloc, judging->all);
     cpt_alloc_free(alloc, judging->firsts);
+    cpt_alloc_free(alloc, judging->larges);
     cpt_alloc_free(alloc, judging->slower);
     cpt_alloc_free(alloc, judging->drawn);
     cpt_alloc_free(alloc, judging->permuted);
@@ -566,6 +591,9 @@ cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
 
     judging.random = seed;
     if (status == CPT_OK) {
+        status = cpti_culprit_compare_times(culprit, &culprit->are_concurrent);
+    }
+    if (status == CPT_OK) {
         culprit->rounds = rounds_of(model);
         status = allocate(&judging);
     }
@@ -608,6 +636,7 @@ void cpti_culprit_free(struct cpti_culprit *culprit)
     for (int i = 0; i < 2; i++) {
         cpt_alloc_free(culprit->alloc, culprit->sets[i].samples);
         cpt_alloc_free(culprit->alloc, culprit->sets[i].ends);
+        cpt_alloc_free(culprit->alloc, culprit->sets[i].starts);
     }
     cpti_culprit_model_deinit(&culprit->model, culprit->alloc);
     cpti_culprit_scratch_deinit(&culprit->scratch, culprit->alloc);
@@ -618,16 +647,23 @@ void cpti_culprit_free(struct cpti_culprit *culprit)
 }
 
 cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
-                            const struct cpt_path *path)
+                            const struct cpt_path *path, uint64_t start_ns)
 {
     struct cpti_culprit_set *set = &culprit->sets[side];
     const size_t before = set->sample_count;
     void *ends = set->ends;
+    void *starts = set->starts;
     cpt_status status = cpt_alloc_grow(culprit->alloc, &ends, &set->end_capacity,
                                        set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
                                        sizeof *set->ends);
 
     set->ends = ends;
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(culprit->alloc, &starts, &set->start_capacity,
+                                set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
+                                sizeof *set->starts);
+        set->starts = starts;
+    }
     if (status == CPT_OK) {
         status = cpti_culprit_take(culprit, set, path);
     }
@@ -635,6 +671,7 @@ cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side
         set->sample_count = before;
         return status;
     }
+    set->starts[set->request_count] = start_ns;
     set->ends[set->request_count++] = set->sample_count;
     return CPT_OK;
 }
@@ -664,6 +701,16 @@ const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *cul
 enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit)
 {
     return culprit->verdict;
+}
+
+bool cpti_culprit_are_concurrent(const struct cpti_culprit *culprit)
+{
+    return culprit->are_concurrent;
+}
+
+double cpti_culprit_factor_min(const struct cpti_culprit *culprit)
+{
+    return culprit->are_concurrent ? CPTI_CONCURRENT_FACTOR : CPTI_CULPRIT_FACTOR;
 }
 
 double cpti_culprit_offset_ns(const struct cpti_culprit *culprit)

@@ -28,6 +28,9 @@
  *                 is it more than they do? The frames of S count as one, as they
  *                 drift together
  *
+ * Sets of one time, such as the arms of an experiment, do not differ as two minutes do:
+ * then less distance and less of a factor are enough (cpti_culprit_are_concurrent).
+ *
  * In order of use: cpti_culprit_new; cpti_culprit_add for each request of both sets;
  * cpti_culprit_judge; the results; cpti_culprit_free. Threads: one at a time. The same
  * requests in the same order give the same result.
@@ -56,8 +59,11 @@ enum { CPTI_CULPRIT_SAMPLES_MAX = 1 << 22, CPTI_CULPRIT_NODES_MAX = 1 << 16 };
 #define CPTI_CULPRIT_P        0.01
 #define CPTI_CULPRIT_DISTANCE 6.0
 #define CPTI_CULPRIT_FACTOR   1.3
-#define CPTI_SUSPECT_P        0.05
-#define CPTI_SUSPECT_DISTANCE 3.0
+/* The same with sets of one time. */
+#define CPTI_CONCURRENT_DISTANCE 3.0
+#define CPTI_CONCURRENT_FACTOR   1.05
+#define CPTI_SUSPECT_P           0.05
+#define CPTI_SUSPECT_DISTANCE    3.0
 
 enum cpti_culprit_by {
     CPTI_CULPRIT_BY_SERVICE = 0,
@@ -80,6 +86,7 @@ struct cpti_suspect {
     uint64_t calls[2];
     uint32_t frame_count;
     uint32_t slower_count; /* slower in 95 % of the resamples */
+    double large_share;    /* like share, with a factor that is large enough, too */
     bool is_culprit;       /* for sure; those above it are explained away */
     unsigned round;        /* of a culprit: those found before it */
 };
@@ -98,14 +105,15 @@ struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
 void cpti_culprit_free(struct cpti_culprit *culprit);
 
 /*
- * Adds a request with @path to a set. Of an ordered path each visit and call is a
- * sample; of one that lost its order, the visits of one stack are one sample.
+ * Adds a request with @path to a set, which began at @start_ns (0: unknown). Of an
+ * ordered path each visit and call is a sample; of one that lost its order, the visits
+ * of one stack are one sample.
  *
  * CPT_OK; CPT_LIMIT: it is left out, as there are too many samples or names;
  * CPT_NO_MEMORY.
  */
 cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
-                            const struct cpt_path *path);
+                            const struct cpt_path *path, uint64_t start_ns);
 
 /* Compares the sets, by random numbers from @seed. Once. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed);
@@ -119,6 +127,15 @@ size_t cpti_culprit_unjudged_count(const struct cpti_culprit *culprit);
 const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *culprit,
                                                   size_t index);
 enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit);
+
+/*
+ * Whether the sets are of one time: in the order of time, the set changes from request
+ * to request at least half as often as if requests had been dealt to them at random.
+ */
+bool cpti_culprit_are_concurrent(const struct cpti_culprit *culprit);
+
+/* With less of a factor, no service is the culprit for sure. */
+double cpti_culprit_factor_min(const struct cpti_culprit *culprit);
 
 /* c above; and the number of requests and of resamples. */
 double cpti_culprit_offset_ns(const struct cpti_culprit *culprit);

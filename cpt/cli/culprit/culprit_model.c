@@ -115,6 +115,20 @@ static uint32_t suspect_of(struct making *making, uint32_t service)
     return making->suspects[service];
 }
 
+/* Whether the frame at @node has too few samples in a set. Of services it counts, as
+ * they have many frames; a component has one to three: one call would decide. */
+static bool is_thin(const struct making *making, uint32_t node)
+{
+    uint64_t counts[2] = {0, 0};
+
+    for (uint32_t i = making->first[node]; i != CPT_FRAME_NONE; i = making->next[i]) {
+        counts[0] += making->counts[0][i];
+        counts[1] += making->counts[1][i];
+    }
+    return making->culprit->by == CPTI_CULPRIT_BY_NAME &&
+           (counts[0] < CPTI_CULPRIT_CALLS_MIN || counts[1] < CPTI_CULPRIT_CALLS_MIN);
+}
+
 /* Makes a frame of each node with keys of both sets. */
 static void make_frames(struct making *making)
 {
@@ -139,6 +153,7 @@ static void make_frames(struct making *making)
         frame->from = suspect_of(
             making, is_edge(making, i) ? cpt_path_frame(table, i)->parent : i);
         frame->to = suspect_of(making, is_edge(making, i) ? callee_of(making, i) : i);
+        frame->is_thin = is_thin(making, i);
         for (; key != CPT_FRAME_NONE; key = making->next[key]) {
             making->keys[key] = model->key_count++;
         }
@@ -396,7 +411,7 @@ void cpti_culprit_score(const struct cpti_culprit_model *model,
 
         key = frame->key_end;
         scores->d[i] = d;
-        if (isnan(d) || frame->is_explained) {
+        if (isnan(d) || frame->is_explained || frame->is_thin) {
             continue;
         }
         scores->scores[frame->to] += l;

@@ -28,8 +28,10 @@ struct cpti_culprit_set {
     size_t sample_count;
     size_t sample_capacity;
     size_t *ends; /* of each request's samples */
+    uint64_t *starts;
     size_t request_count;
     size_t end_capacity;
+    size_t start_capacity;
 };
 
 /* What is kept while a path is taken apart; as long as its frames. */
@@ -72,6 +74,7 @@ struct cpti_culprit_frame {
     uint32_t to;
     uint32_t key_end; /* of its keys, which stand side by side */
     bool is_explained;
+    bool is_thin; /* it has too few samples to count */
 };
 
 /* Sets of requests in numbers: what the scores are computed from. */
@@ -106,6 +109,7 @@ struct cpti_culprit {
     enum cpti_verdict verdict;
     unsigned culprit_count;
     unsigned rounds;
+    bool are_concurrent;
 };
 
 /* Adds the samples of @path to @set; those of an earlier error may stay. Errors of
@@ -120,6 +124,10 @@ void cpti_culprit_scratch_deinit(struct cpti_culprit_scratch *scratch,
 cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit);
 void cpti_culprit_model_deinit(struct cpti_culprit_model *model,
                                const struct cpt_alloc *alloc);
+
+/* Whether the sets are of one time. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_compare_times(const struct cpti_culprit *culprit,
+                                      bool *are_concurrent);
 
 /* Computes @scores from the sums of both sets, by key. */
 void cpti_culprit_score(const struct cpti_culprit_model *model,
