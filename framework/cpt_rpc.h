@@ -153,10 +153,24 @@ struct cpt_rpc_reply {
     const struct cpt_field *headers; /* likewise: cpt_rpc_reply_header() */
     size_t header_count;
     size_t header_capacity; /* of cpt_rpc_reply_header(); else 0 */
+    int is_stream; /* an empty body is no message: of streams that may have none */
 };
 
 CPT_VALUE(rpc_request, struct cpt_rpc_request);
 CPT_VALUE(rpc_reply, struct cpt_rpc_reply);
+
+/*
+ * Sends @message, which is copied, before the answer: a method that streams calls it as
+ * often as it likes, in any of its tasks. The body of its reply is one more message
+ * unless it is empty; headers of it go only if no message went before. Over gRPC
+ * (cpt_grpc.h).
+ *
+ * CPT_OK: it is on its way, and nothing is waited for. Else as by cpt_fail(), for
+ * `return`: CPT_LIMIT: the client does not take what was sent before; CPT_CANCELLED: it
+ * has left, or has its answer; CPT_INVALID: the transport has no streams;
+ * CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_rpc_send(struct cpt_task *task, struct cpt_bytes message);
 
 /*
  * For `return cpt_refuse(...)` in a task that finds the request wrong and is not the
@@ -258,6 +272,8 @@ struct cpt_stub {
     const char *method;
     struct cpt_transport *transport;
     uint64_t timeout_ns; /* from the call; default 10 s */
+    int is_stream; /* the answer is a stream: `messages` of struct cpt_call_reply; only
+                      gRPC has them */
 };
 
 /* How a call ended. Valid until the request ends. */
@@ -268,6 +284,10 @@ struct cpt_call_reply {
     unsigned outcome; /* enum cpt_outcome, never NONE; also if there is no answer */
     const struct cpt_field *headers; /* that the call asked for: cpt_call_header() */
     size_t header_count;
+    /* Of a stream: all that came until its end, also if that is an error; `body` is
+     * then its text. */
+    const struct cpt_bytes *messages;
+    size_t message_count;
 };
 
 /*
@@ -481,6 +501,19 @@ CPT_API void cpt_service_latencies(struct cpt_service *service,
 
 /* --- For transports --- */
 
+/* Where the messages of a request go before its reply. All functions from any thread.
+ */
+struct cpt_stream {
+    /* Takes a copy of @message and returns at once: CPT_OK; CPT_LIMIT: too much has
+     * not been taken by the client; CPT_CANCELLED: it has left, or has its reply;
+     * CPT_NO_MEMORY. */
+    cpt_status (*send)(struct cpt_stream *stream, struct cpt_bytes message);
+    /* The service needs the struct from before cpt_service_serve() returns, until the
+     * request is gone, which may be after its reply. In pairs. */
+    void (*hold)(struct cpt_stream *stream);
+    void (*release)(struct cpt_stream *stream);
+};
+
 /* A request as it came in. Borrowed until cpt_service_serve() returns. */
 struct cpt_inbound {
     struct cpt_bytes method;
@@ -507,6 +540,7 @@ struct cpt_inbound {
     /* How long the request waited in this machine before arrival_ns, as far as that is
      * known: more ‹accept queue›. No deadline begins there. */
     uint64_t waited_ns;
+    struct cpt_stream *stream; /* NULL: there are no messages before the reply */
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -519,6 +553,7 @@ struct cpt_outbound {
     const struct cpt_field *headers; /* send those that cpt_field_is_sendable() takes */
     size_t header_count;
     int is_unknown_method; /* no method takes the path: gRPC has a status for that */
+    int is_stream; /* as in struct cpt_rpc_reply; the body is a message if not empty */
 };
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
@@ -592,6 +627,7 @@ struct cpt_transport_call {
     const struct cpt_transport_call *previous;
     uint64_t choice; /* the transport's: which target it has chosen; 0 at first */
     struct cpt_bytes tracestate; /* header to send; empty: send none */
+    int is_stream;               /* read messages until the end */
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal
@@ -618,6 +654,8 @@ struct cpt_transport_reply {
      * last bytes left, and between the arrival of the reply and now. */
     uint64_t send_queue_ns;
     uint64_t receive_queue_ns;
+    const struct cpt_bytes *messages; /* of a stream */
+    size_t message_count;
 };
 
 /* How calls reach other processes. All functions from any thread. */

@@ -37,6 +37,7 @@ enum cpti_lock_rank {
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
     CPTI_RANK_POOL,     /* struct cpti_pool.lock and other executors: work, timers */
     CPTI_RANK_HTTP,     /* struct cpt_http.lock: likewise, and references */
+    CPTI_RANK_STREAM,   /* struct cpti_grpc_exchange.lock: its messages */
     CPTI_RANK_GRPC,     /* struct cpt_grpc.lock: calls, what is open, references */
     CPTI_RANK_STALLS,   /* stall.c: the threads that are watched */
     CPTI_RANK_NAMES     /* names.c: names of tasks, and those that requests make up */

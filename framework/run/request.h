@@ -204,6 +204,7 @@ struct cpti_inherited {
                                         what outlives them; service/trace_context.h */
     uint64_t span_seed; /* of the spans that are written of it; 0: none; span_ids.h */
     bool is_silent;     /* traced, but callees are not asked: shared work */
+    struct cpt_stream *stream; /* for messages before the reply; NULL: there is none */
 };
 
 /* The record of a call, if spans are written: they show also calls off the path. */

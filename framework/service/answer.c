@@ -156,6 +156,7 @@ static void fill_outbound(struct cpt_request *request, struct cpt_outbound *outb
         outbound->body = reply->body;
         outbound->headers = reply->headers;
         outbound->header_count = reply->header_count;
+        outbound->is_stream = reply->is_stream;
     }
     outbound->http_status = reply->http_status != 0
                                 ? reply->http_status

@@ -103,6 +103,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
         transport->timeout_ns = attempt->timeout_ns != 0 ? attempt->timeout_ns : 1;
     }
     transport->previous = transport_of(attempt->previous, stub);
+    transport->is_stream = stub->is_stream;
     if (request->deadline_ns != 0) {
         const uint64_t left_ns = cpti_request_remaining_ns(request);
 
@@ -367,6 +368,34 @@ static bool keep_body(struct cpt_call_reply *kept,
     return kept->body.data != NULL;
 }
 
+/* The same of the messages of a stream. */
+static bool keep_messages(struct cpt_call_reply *kept,
+                          const struct cpt_transport_reply *reply,
+                          struct cpt_arena *arena)
+{
+    struct cpt_bytes *messages = NULL;
+
+    if (reply->message_count == 0) {
+        return true;
+    }
+    messages = cpt_arena_take(arena, reply->message_count * sizeof *messages);
+    for (size_t i = 0; messages != NULL && i < reply->message_count; i++) {
+        const struct cpt_bytes from = reply->messages[i];
+
+        messages[i] = (struct cpt_bytes){"", 0};
+        if (from.bytes != 0) {
+            messages[i].data = cpt_arena_copy(arena, from.data, from.bytes);
+            messages[i].bytes = from.bytes;
+        }
+        if (messages[i].data == NULL) {
+            return false;
+        }
+    }
+    kept->messages = messages;
+    kept->message_count = messages != NULL ? reply->message_count : 0;
+    return messages != NULL;
+}
+
 /* Keeps the reply for the task. Lock held. */
 static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *reply,
                        struct cpt_arena *arena)
@@ -380,7 +409,7 @@ static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *
         return;
     }
     keep_outcome(kept, reply);
-    if (!keep_body(kept, reply, arena) ||
+    if (!keep_body(kept, reply, arena) || !keep_messages(kept, reply, arena) ||
         !keep_headers(kept, call->transport.reply_headers, reply, arena)) {
         kept->status = CPT_LIMIT;
         kept->outcome = cpti_outcome_of(CPT_LIMIT);

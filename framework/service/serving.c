@@ -378,6 +378,24 @@ static void refuse_headers(struct cpt_service *service, struct cpt_bytes method,
     reply(context, &outbound);
 }
 
+static void release_stream(struct cpti_cleanup *cleanup)
+{
+    struct cpti_serving *serving =
+        CPTI_CONTAINER(cleanup, struct cpti_serving, stream_end);
+    struct cpt_stream *stream = serving->request->inherited.stream;
+
+    stream->release(stream);
+}
+
+/* Until the request is gone. */
+static void hold_stream(struct cpti_serving *serving, struct cpt_stream *stream)
+{
+    stream->hold(stream);
+    serving->request->inherited.stream = stream;
+    serving->stream_end.run = release_stream;
+    cpti_cleanup_add(serving->request, &serving->stream_end);
+}
+
 /* Gives the request its handle and its deadline, and launches it. */
 static void launch(struct cpt_service *service, struct cpt_request *request,
                    const struct cpt_inbound *inbound)
@@ -385,6 +403,9 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
     struct cpti_serving *serving = request->served;
     const uint64_t timeout_ns = timeout_of(service, serving->method, inbound);
 
+    if (inbound->stream != NULL) {
+        hold_stream(serving, inbound->stream);
+    }
     if (inbound->handle != NULL) {
         *inbound->handle = cpti_handle_new(request, service->options.alloc);
     }

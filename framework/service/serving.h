@@ -31,6 +31,7 @@ struct cpti_serving {
     uint64_t begin_ns; /* if its latency is measured, and it is not traced */
     cpt_reply_fn reply;
     void *context;
+    struct cpti_cleanup stream_end; /* releases inherited.stream */
 };
 
 /* Copies what the record needs of the service, which may be freed before, to @arena.

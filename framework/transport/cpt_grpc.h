@@ -4,7 +4,8 @@
  * cpt_grpc.h - services and calls over gRPC
  *
  * A struct cpt_grpc is a queue of events and the thread that takes them out. It
- * *serves* unary methods for services, and it is the *transport* of stubs:
+ * *serves* methods of services, unary ones and server streams, and it is the
+ * *transport* of stubs:
  *
  *      struct cpt_grpc_options options = {.struct_bytes = sizeof(options)};
  *      struct cpt_grpc *grpc = cpt_grpc_new(&options, &error);
@@ -19,6 +20,10 @@
  *      cpt_service_drain(service, ...);
  *      ... cpt_pool_free(), cpt_service_free() ...
  *      cpt_grpc_free(grpc);
+ *
+ * A method may send messages before its answer (cpt_rpc_send()), and a stub whose
+ * answer is a stream (is_stream) has all of them, up to the last, when the call is
+ * complete. The path is in the trailing metadata, behind the last message.
  *
  * A body is one message, as bytes: encoding and decoding of protobuf is the task's. An
  * answer with another outcome than OK has no message; its body becomes the status
@@ -83,6 +88,10 @@ struct cpt_grpc_options {
     /* Of calls to https; default: the system's certificates say whom to believe, and
      * we show none. Used until cpt_grpc_new() returns. */
     const struct cpt_http_tls *calls_tls;
+    size_t stream_bytes_max;  /* of the messages of a stream, and 128 bytes for each:
+                                 those that a client has not taken yet; all that come as
+                                 the reply of a call; default 16 MiB */
+    size_t streams_bytes_max; /* of all streams together; default 256 MiB */
 };
 
 /* A transport whose thread runs, or NULL with the reason in @error. */

@@ -11,6 +11,13 @@
  * has got one, when the callee may have begun long ago; its path would then not fit
  * into what is left, and be scaled.
  *
+ * A stream is two batches, and one for each message but the first. All messages are
+ * kept until the status has come, up to a limit: then the call is cut off.
+ *
+ *      begin --> headers and message out, headers and first message in
+ *      read  --> next message, until there is none          \ both have come:
+ *      end   --> status, path                               / complete
+ *
  * How it ended. gRPC reports what it found out itself by the same codes as what the
  * callee answered. Taken as no answer, unless a path came with them: DEADLINE_EXCEEDED
  * when the time is really over, UNAVAILABLE, and CANCELLED if we did. All else is the
@@ -45,17 +52,25 @@ struct grpc_client_call {
     struct cpt_grpc *grpc;
     struct cpt_transport_call *transport; /* until it is completed */
     struct cpti_grpc_tag end;
+    struct cpti_grpc_tag read;  /* of a stream: a message has come */
     struct cpti_grpc_link link; /* guarded by the lock, as is transport->state */
     grpc_call *call;
     gpr_timespec deadline;
     atomic_uint hold_count;   /* seq_cst */
     atomic_bool is_cancelled; /* relaxed: whether it was we */
+    atomic_uint awaited;      /* its status, and of a stream the end; seq_cst */
     grpc_byte_buffer *body;
     grpc_metadata_array initial;
     grpc_metadata_array trailing;
     grpc_byte_buffer *message;
     grpc_status_code code;
     grpc_slice sentence;
+    /* Of a stream; queue thread. */
+    grpc_slice *messages;
+    size_t message_count;
+    size_t message_capacity;
+    size_t message_bytes;
+    bool is_large; /* it was cut off at a limit */
     size_t field_count;
     grpc_metadata fields[];
 };
@@ -180,6 +195,18 @@ void cpti_grpc_client_free(struct cpt_grpc *grpc)
 
 /* --- The end of a call --- */
 
+static void forget_messages(struct grpc_client_call *call)
+{
+    for (size_t i = 0; i < call->message_count; i++) {
+        grpc_slice_unref(call->messages[i]);
+    }
+    cpt_alloc_free(call->grpc->alloc, call->messages);
+    cpti_grpc_stream_forget(call->grpc, call->message_bytes);
+    call->messages = NULL;
+    call->message_count = 0;
+    call->message_bytes = 0;
+}
+
 static void release(struct grpc_client_call *call)
 {
     if (atomic_fetch_sub(&call->hold_count, 1) != 1) {
@@ -194,6 +221,7 @@ static void release(struct grpc_client_call *call)
     }
     grpc_byte_buffer_destroy(call->body);
     grpc_byte_buffer_destroy(call->message);
+    forget_messages(call);
     grpc_metadata_array_destroy(&call->initial);
     grpc_metadata_array_destroy(&call->trailing);
     grpc_slice_unref(call->sentence);
@@ -259,8 +287,12 @@ static bool is_over(const struct grpc_client_call *call)
 /* See the essay above. */
 static cpt_status status_of(const struct grpc_client_call *call, bool has_path)
 {
+    if (call->is_large) {
+        return CPT_LIMIT;
+    }
     if (call->code == GRPC_STATUS_OK) {
-        return call->message != NULL ? CPT_OK : CPT_CORRUPT;
+        return call->message != NULL || call->transport->is_stream ? CPT_OK
+                                                                   : CPT_CORRUPT;
     }
     if (has_path) {
         return CPT_OK;
@@ -323,11 +355,34 @@ static size_t reply_fields(const struct grpc_client_call *call,
     return count;
 }
 
+/* Adds the messages of a stream to @reply. The list, to be freed, or NULL. */
+static struct cpt_bytes *add_messages(const struct grpc_client_call *call,
+                                      struct cpt_transport_reply *reply)
+{
+    struct cpt_bytes *list = NULL;
+
+    if (call->message_count == 0 || reply->status != CPT_OK) {
+        return NULL;
+    }
+    list = cpt_alloc_array(call->grpc->alloc, NULL, call->message_count, sizeof *list);
+    if (list == NULL) {
+        reply->status = CPT_LIMIT;
+        return NULL;
+    }
+    for (size_t i = 0; i < call->message_count; i++) {
+        list[i] = cpti_grpc_bytes(&call->messages[i]);
+    }
+    reply->messages = list;
+    reply->message_count = call->message_count;
+    return list;
+}
+
 static void finish(struct grpc_client_call *call)
 {
     struct cpt_transport_reply reply = reply_of(call);
     struct cpt_field fields[CPT_REPLY_HEADERS_MAX];
     struct cpt_grpc *grpc = call->grpc;
+    struct cpt_bytes *messages = add_messages(call, &reply);
     grpc_slice body = grpc_slice_ref(call->sentence);
 
     if (call->code == GRPC_STATUS_OK) {
@@ -341,14 +396,85 @@ static void finish(struct grpc_client_call *call)
     reply.header_count = reply_fields(call, fields);
     complete(grpc, detach(call), &reply);
     grpc_slice_unref(body);
+    cpt_alloc_free(grpc->alloc, messages);
     release(call);
     give_place(grpc);
 }
 
+/* One thing less is awaited. */
+static void finish_with_last(struct grpc_client_call *call)
+{
+    if (atomic_fetch_sub(&call->awaited, 1) == 1) {
+        finish(call);
+    }
+}
+
 static void on_end(struct cpti_grpc_tag *tag, bool is_ok)
 {
+    struct grpc_client_call *call = CPTI_CONTAINER(tag, struct grpc_client_call, end);
+
     (void)is_ok; /* the code says it */
-    finish(CPTI_CONTAINER(tag, struct grpc_client_call, end));
+    finish_with_last(call);
+}
+
+/* --- Streams --- */
+
+/* Keeps @buffer, which is the caller's; false: that is too much. */
+static bool keep_message(struct grpc_client_call *call, grpc_byte_buffer *buffer)
+{
+    struct cpt_grpc *grpc = call->grpc;
+    const size_t bytes = grpc_byte_buffer_length(buffer) + CPTI_GRPC_MESSAGE_BYTES;
+
+    if (call->message_bytes + bytes > grpc->options.stream_bytes_max) {
+        return false;
+    }
+    if (call->message_count == call->message_capacity) {
+        const size_t capacity = 2 * call->message_capacity + 8;
+        grpc_slice *more = cpt_alloc_array(grpc->alloc, call->messages, capacity,
+                                           sizeof *call->messages);
+
+        if (more == NULL) {
+            return false;
+        }
+        call->messages = more;
+        call->message_capacity = capacity;
+    }
+    if (!cpti_grpc_stream_note(grpc, bytes)) {
+        return false;
+    }
+    call->message_bytes += bytes;
+    /* one that cannot be read counts as empty */
+    (void)cpti_grpc_read(buffer, &call->messages[call->message_count++]);
+    return true;
+}
+
+static bool read_next(struct grpc_client_call *call)
+{
+    grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
+
+    op.data.recv_message.recv_message = &call->message;
+    return cpti_grpc_start(call->grpc, call->call, &op, 1, &call->read);
+}
+
+/* Queue thread. */
+static void on_read(struct cpti_grpc_tag *tag, bool is_ok)
+{
+    struct grpc_client_call *call = CPTI_CONTAINER(tag, struct grpc_client_call, read);
+    grpc_byte_buffer *message = call->message;
+
+    (void)is_ok; /* then there is no message */
+    call->message = NULL;
+    if (message != NULL && !call->is_large && !keep_message(call, message)) {
+        call->is_large = true;
+        forget_messages(call);
+        cpti_grpc_count(call->grpc, CPTI_GRPC_COUNTER_streams_cut);
+        (void)grpc_call_cancel(call->call, NULL);
+    }
+    grpc_byte_buffer_destroy(message);
+    if (message != NULL && read_next(call)) {
+        return;
+    }
+    finish_with_last(call);
 }
 
 /* --- The beginning --- */
@@ -418,6 +544,8 @@ static struct grpc_client_call *call_new(struct cpt_grpc *grpc,
     call->grpc = grpc;
     call->transport = transport;
     call->end.run = on_end;
+    call->read.run = on_read;
+    atomic_init(&call->awaited, transport->is_stream ? 2 : 1);
     call->sentence = grpc_empty_slice();
     atomic_init(&call->hold_count, 1);
     cpti_grpc_link_init(&call->link);
@@ -460,7 +588,20 @@ static bool start(struct grpc_client_call *call)
     ops[5].data.recv_status_on_client.trailing_metadata = &call->trailing;
     ops[5].data.recv_status_on_client.status = &call->code;
     ops[5].data.recv_status_on_client.status_details = &call->sentence;
-    return grpc_call_start_batch(call->call, ops, 6, &call->end, NULL) == GRPC_CALL_OK;
+    if (!call->transport->is_stream) {
+        return grpc_call_start_batch(call->call, ops, 6, &call->end, NULL) ==
+               GRPC_CALL_OK;
+    }
+    if (grpc_call_start_batch(call->call, ops, 5, &call->read, NULL) != GRPC_CALL_OK) {
+        return false;
+    }
+    if (grpc_call_start_batch(call->call, ops + 5, 1, &call->end, NULL) !=
+        GRPC_CALL_OK) { /* then the first one ends, without a message */
+        (void)grpc_call_cancel(call->call, NULL);
+        call->code = GRPC_STATUS_UNAVAILABLE;
+        finish_with_last(call);
+    }
+    return true;
 }
 
 /* It could not be sent. */

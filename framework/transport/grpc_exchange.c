@@ -8,17 +8,18 @@
  *                    on_reply            --> status, message, path; on any thread
  *                    on_sent, on_close   --> freed
  *
- * An exchange is freed when nothing holds it any more: each batch that is under way,
- * the service that owes a reply, and the function that is in it hold it once.
+ * An exchange is closed when nothing holds it any more: each batch that is under way,
+ * the service that owes a reply, and the function that is in it hold it once. Its
+ * memory goes when the request, which may send messages (grpc_stream.c), is gone, too.
  *
  * on_close comes when the reply is through, and when the client cancels, its connection
  * ends or its deadline passes before: then the request is cancelled, and its reply goes
  * nowhere.
  */
-#include "cpt/now.h"
+#include "framework/transport/grpc_exchange.h"
+
 #include "cpt/now.h"
 #include "framework/transport/grpc_metadata.h"
-#include "framework/transport/grpc_queue.h"
 #include "wire/cpt_metadata.h"
 
 #include <grpc/byte_buffer.h>
@@ -28,33 +29,6 @@
 #include <string.h>
 
 enum { SENTENCE_BYTES_MAX = 1024 };
-
-struct cpti_grpc_exchange {
-    struct cpt_grpc *grpc;
-    struct cpti_grpc_server *server;
-    struct cpti_grpc_tag begin;
-    struct cpti_grpc_tag arrival;
-    struct cpti_grpc_tag close;
-    struct cpti_grpc_tag sent;
-    struct cpti_grpc_link link; /* of those that have no message yet; queue thread */
-    uint64_t begin_ns;
-    atomic_uint hold_count; /* seq_cst */
-    bool has_begun;
-    /* What gRPC fills in. */
-    grpc_call *call;
-    grpc_call_details details;
-    grpc_metadata_array metadata;
-    grpc_byte_buffer *message;
-    int is_cancelled;
-    bool has_left; /* the client has, before the reply; queue thread */
-    struct cpt_request_handle *handle; /* or NULL; queue thread */
-    /* The reply, for as long as gRPC needs it. */
-    grpc_metadata *headers;
-    size_t header_count;
-    grpc_metadata path;
-    grpc_slice sentence;
-    grpc_byte_buffer *body;
-};
 
 /* --- Life --- */
 
@@ -71,6 +45,7 @@ struct cpti_grpc_exchange *cpti_grpc_exchange_new(struct cpti_grpc_server *serve
     exchange->server = server;
     cpti_grpc_link_init(&exchange->link);
     atomic_init(&exchange->hold_count, 1);
+    cpti_grpc_stream_init(exchange);
     grpc_call_details_init(&exchange->details);
     grpc_metadata_array_init(&exchange->metadata);
     exchange->path.key = grpc_empty_slice();
@@ -126,31 +101,30 @@ void cpti_grpc_exchange_forget(struct cpti_grpc_exchange *exchange)
     if (exchange->has_begun) {
         change_open(grpc, false);
     }
-    cpt_alloc_free(grpc->alloc, exchange);
+    cpti_grpc_stream_release(exchange);
     cpti_grpc_release(grpc);
 }
 
-static void hold(struct cpti_grpc_exchange *exchange)
+void cpti_grpc_exchange_hold(struct cpti_grpc_exchange *exchange)
 {
     (void)atomic_fetch_add(&exchange->hold_count, 1);
 }
 
-static void release(struct cpti_grpc_exchange *exchange)
+void cpti_grpc_exchange_release(struct cpti_grpc_exchange *exchange)
 {
     if (atomic_fetch_sub(&exchange->hold_count, 1) == 1) {
         cpti_grpc_exchange_forget(exchange);
     }
 }
 
-/* Starts a batch, which holds the exchange until its end. */
-static bool start(struct cpti_grpc_exchange *exchange, const grpc_op *ops, size_t count,
-                  struct cpti_grpc_tag *tag)
+bool cpti_grpc_exchange_start(struct cpti_grpc_exchange *exchange, const grpc_op *ops,
+                              size_t count, struct cpti_grpc_tag *tag)
 {
-    hold(exchange);
+    cpti_grpc_exchange_hold(exchange);
     if (cpti_grpc_start(exchange->grpc, exchange->call, ops, count, tag)) {
         return true;
     }
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
     return false;
 }
 
@@ -192,13 +166,17 @@ static grpc_status_code code_of(const struct cpt_outbound *outbound)
 
 /* Keeps the body: as the message, or of an error as its sentence. */
 static void body_make(struct cpti_grpc_exchange *exchange,
-                      const struct cpt_outbound *outbound, grpc_status_code code)
+                      const struct cpt_outbound *outbound, grpc_status_code code,
+                      bool is_stream)
 {
     grpc_slice slice;
 
     if (code != GRPC_STATUS_OK) {
         exchange->sentence = cpti_grpc_slice(outbound->body, SENTENCE_BYTES_MAX);
         return;
+    }
+    if (is_stream && outbound->body.bytes == 0) {
+        return; /* the last message has gone */
     }
     slice = cpti_grpc_slice(outbound->body, SIZE_MAX);
     exchange->body = grpc_raw_byte_buffer_create(&slice, 1);
@@ -213,30 +191,20 @@ static void path_make(struct cpti_grpc_exchange *exchange, struct cpt_bytes path
     }
 }
 
-/* Sends the reply, on any thread. */
+/* Makes the reply, and sends it behind the messages that went before, on any thread. */
 static void reply_send(struct cpti_grpc_exchange *exchange,
                        const struct cpt_outbound *outbound)
 {
-    const bool has_memory = headers_make(exchange, outbound);
-    const grpc_status_code code =
-        has_memory ? code_of(outbound) : GRPC_STATUS_RESOURCE_EXHAUSTED;
-    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
-                      {.op = GRPC_OP_SEND_STATUS_FROM_SERVER},
-                      {.op = GRPC_OP_SEND_MESSAGE}};
+    const bool has_begun = cpti_grpc_stream_has_begun(exchange);
+    const bool has_memory = has_begun || headers_make(exchange, outbound);
 
-    body_make(exchange, outbound, code);
-    path_make(exchange, outbound->metadata);
-    ops[0].data.send_initial_metadata.count = exchange->header_count;
-    ops[0].data.send_initial_metadata.metadata = exchange->headers;
-    ops[1].data.send_status_from_server.status = code;
-    ops[1].data.send_status_from_server.status_details = &exchange->sentence;
-    ops[1].data.send_status_from_server.trailing_metadata_count =
-        outbound->metadata.bytes > 0;
-    ops[1].data.send_status_from_server.trailing_metadata = &exchange->path;
-    ops[2].data.send_message.send_message = exchange->body;
-    if (!start(exchange, ops, code == GRPC_STATUS_OK ? 3 : 2, &exchange->sent)) {
-        cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_replies_undelivered);
+    for (size_t i = 0; has_begun && i < outbound->header_count; i++) {
+        cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_headers_refused);
     }
+    exchange->code = has_memory ? code_of(outbound) : GRPC_STATUS_RESOURCE_EXHAUSTED;
+    body_make(exchange, outbound, exchange->code, has_begun || outbound->is_stream);
+    path_make(exchange, outbound->metadata);
+    cpti_grpc_stream_end(exchange);
 }
 
 static void on_sent(struct cpti_grpc_tag *tag, bool is_ok)
@@ -247,7 +215,7 @@ static void on_sent(struct cpti_grpc_tag *tag, bool is_ok)
     if (!is_ok) {
         cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_replies_undelivered);
     }
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
 }
 
 /* The service has answered. Any thread. */
@@ -256,7 +224,7 @@ static void on_reply(void *context, const struct cpt_outbound *outbound)
     struct cpti_grpc_exchange *exchange = context;
 
     reply_send(exchange, outbound);
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
 }
 
 static void refuse(struct cpti_grpc_exchange *exchange, unsigned outcome,
@@ -279,11 +247,12 @@ static void on_close(struct cpti_grpc_tag *tag, bool is_ok)
 
     if (is_ok && exchange->is_cancelled && !grpc->options.keeps_abandoned) {
         exchange->has_left = true;
+        cpti_grpc_stream_break(exchange);
         if (exchange->handle != NULL && cpt_request_cancel(exchange->handle)) {
             cpti_grpc_count(grpc, CPTI_GRPC_COUNTER_requests_abandoned);
         }
     }
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
 }
 
 /* HealthCheckResponse: field 1 is 1, SERVING, or 2. */
@@ -339,7 +308,8 @@ static void serve(struct cpti_grpc_exchange *exchange, struct cpt_bytes body)
                                   .body = body,
                                   .verb = cpt_bytes_of("POST"),
                                   .headers = headers,
-                                  .handle = &exchange->handle};
+                                  .handle = &exchange->handle,
+                                  .stream = &exchange->stream};
 
     inbound_fill(exchange, &inbound);
     peer = grpc_call_get_peer(exchange->call);
@@ -353,7 +323,7 @@ static void serve(struct cpti_grpc_exchange *exchange, struct cpt_bytes body)
     inbound.timeout = cpti_grpc_timeout(exchange->details.deadline, timeout);
     inbound.header_count = cpti_grpc_headers(&exchange->metadata, headers);
     cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_requests_served);
-    hold(exchange); /* until on_reply() */
+    cpti_grpc_exchange_hold(exchange); /* until on_reply() */
     cpt_service_serve(exchange->server->service, &inbound, on_reply, exchange);
 }
 
@@ -386,7 +356,7 @@ static void on_message(struct cpti_grpc_tag *tag, bool is_ok)
     (void)is_ok; /* then there is no message */
     cpti_grpc_link_remove(&exchange->link);
     message_take(exchange);
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
 }
 
 static void read_message(struct cpti_grpc_exchange *exchange)
@@ -396,7 +366,7 @@ static void read_message(struct cpti_grpc_exchange *exchange)
     op.data.recv_message.recv_message = &exchange->message;
     exchange->begin_ns = cpti_now_ns();
     cpti_grpc_link_add(&exchange->grpc->reading, &exchange->link);
-    if (!start(exchange, &op, 1, &exchange->arrival)) {
+    if (!cpti_grpc_exchange_start(exchange, &op, 1, &exchange->arrival)) {
         cpti_grpc_link_remove(&exchange->link);
     }
 }
@@ -409,21 +379,21 @@ static void on_begin(struct cpti_grpc_tag *tag, bool is_ok)
     grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
 
     if (!is_ok) { /* the server ends */
-        release(exchange);
+        cpti_grpc_exchange_release(exchange);
         return;
     }
     cpti_grpc_server_ask(exchange->server);
     exchange->has_begun = true;
     change_open(grpc, true);
     op.data.recv_close_on_server.cancelled = &exchange->is_cancelled;
-    (void)start(exchange, &op, 1, &exchange->close);
+    (void)cpti_grpc_exchange_start(exchange, &op, 1, &exchange->close);
     if (atomic_load_explicit(&grpc->counters[CPTI_GRPC_COUNTER_requests_open],
                              memory_order_relaxed) > grpc->options.requests_open_max) {
         refuse(exchange, CPT_OUTCOME_RESOURCE_EXHAUSTED, "too many requests are open");
     } else {
         read_message(exchange);
     }
-    release(exchange);
+    cpti_grpc_exchange_release(exchange);
 }
 
 void cpti_grpc_exchange_ask(struct cpti_grpc_exchange *exchange)
@@ -443,7 +413,7 @@ void cpti_grpc_exchange_ask(struct cpti_grpc_exchange *exchange)
         cpti_grpc_leave(grpc);
     }
     if (!is_asked) { /* everything ends */
-        release(exchange);
+        cpti_grpc_exchange_release(exchange);
     }
 }
 

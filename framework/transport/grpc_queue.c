@@ -31,6 +31,8 @@ enum {
     METADATA_BYTES_DEFAULT = 64 << 10,
     METADATA_BYTES_MAX = 16 << 20,
     INPUT_BYTES_DEFAULT = 128 << 20,
+    STREAM_BYTES_DEFAULT = 16 << 20,
+    STREAMS_BYTES_DEFAULT = 256 << 20,
     COUNT_MAX = 1 << 30
 };
 
@@ -160,6 +162,8 @@ static cpt_status read_options(struct cpt_grpc_options *own,
     set_default(&own->calls_open_max, CALLS_DEFAULT, COUNT_MAX);
     set_default(&own->streams_max, STREAMS_DEFAULT, COUNT_MAX);
     set_default(&own->input_bytes_max, INPUT_BYTES_DEFAULT, SIZE_MAX / 2);
+    set_default(&own->stream_bytes_max, STREAM_BYTES_DEFAULT, SIZE_MAX / 2);
+    set_default(&own->streams_bytes_max, STREAMS_BYTES_DEFAULT, SIZE_MAX / 2);
     return CPT_OK;
 }
 

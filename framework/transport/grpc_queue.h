@@ -39,6 +39,9 @@
       "requests refused as too many were open, or without a message")                  \
     X(replies_undelivered, "replies whose client had gone before they were sent")      \
     X(headers_refused, "headers of services that were not sent, as they may not be")   \
+    X(streams_cut,                                                                     \
+      "messages of streams that were refused, and replies that were cut off, at a "    \
+      "limit")                                                                         \
     X(cut_slow, "requests cut off because their message took too long to come")        \
     X(calls_sent, "calls passed to the transport")                                     \
     X(calls_refused, "calls refused because too many were open, or by gRPC")           \
@@ -101,7 +104,8 @@ struct cpt_grpc {
     bool refuses_calls;
     bool is_closed; /* the gate */
 
-    atomic_bool is_unready; /* relaxed: says it, and guards nothing */
+    _Atomic size_t stream_bytes; /* relaxed: of messages that wait, of all streams */
+    atomic_bool is_unready;      /* relaxed: says it, and guards nothing */
     /* relaxed: nothing else depends on them */
     _Atomic uint64_t counters[CPTI_GRPC_COUNTER_COUNT];
 };
@@ -130,6 +134,26 @@ static inline void cpti_grpc_set(struct cpt_grpc *grpc, enum cpti_grpc_counter_i
                                  uint64_t value)
 {
     atomic_store_explicit(&grpc->counters[id], value, memory_order_relaxed);
+}
+
+/* What a message of a stream takes beside its bytes. */
+enum { CPTI_GRPC_MESSAGE_BYTES = 128 };
+
+/* Notes that @bytes more wait, of messages of any stream; false: that is too much. */
+static inline bool cpti_grpc_stream_note(struct cpt_grpc *grpc, size_t bytes)
+{
+    if (atomic_fetch_add_explicit(&grpc->stream_bytes, bytes, memory_order_relaxed) +
+            bytes <=
+        grpc->options.streams_bytes_max) {
+        return true;
+    }
+    (void)atomic_fetch_sub_explicit(&grpc->stream_bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
+static inline void cpti_grpc_stream_forget(struct cpt_grpc *grpc, size_t bytes)
+{
+    (void)atomic_fetch_sub_explicit(&grpc->stream_bytes, bytes, memory_order_relaxed);
 }
 
 static inline void cpti_grpc_link_init(struct cpti_grpc_link *head)

@@ -95,6 +95,19 @@ say 'a stream has its path behind the last message'
 base64 -w0 path.bin | "$CPT" metadata >stream.txt
 has stream.txt 'M: /demo.Greeter/Count' 'C: stock'
 
+say 'streams between C and grpc++, in both directions'
+[ "$(./grpc_middle call "$c" stream-x)" = 'x0 x1 x2 status 0 paths 0' ] || fail 'stream of C'
+[ "$(./grpc_middle call "$c" asked-stream-x)" = 'x0 x1 x2 status 0 paths 1' ] ||
+    fail 'stream of C, asked'
+page counted count
+grep -q 'hello count count0 count1 count2$' counted.body || fail "$(cat counted.body)"
+has counted.txt 'A: page' 'M: ' 'C: count' 'D: leaf\|d: nap'
+ask "$a/count?x" stream 'critical-path: 1;forced'
+[ "$(cat stream.body)" = 'x0,x1,x2,' ] || fail "the stream is $(cat stream.body)"
+"$CPT" metadata <stream >stream.txt 2>&1 || fail "$(cat stream stream.txt)"
+has stream.txt 'A: page' 'M: /demo.Greeter/Count' 'C: stock'
+if grep -q 'blind spot' counted.txt stream.txt; then fail "$(cat counted.txt stream.txt)"; fi
+
 . "$(dirname "$0")/grpc_context.sh"
 
 say 'a callee that is killed is a blind spot, and no crash'

@@ -18,6 +18,7 @@
  *      deadline   calls with a deadline that passes
  *      cancel     begins a call, cancels it
  *      fail       answers NOT_FOUND
+ *      count      reads a stream of TARGET
  *      bytes      sends back metadata of 3 KB of its own
  *      own        calls with a traceparent of its own
  */
@@ -82,6 +83,9 @@ class middle final : public Greeter::Service
         if (what == "overlap") {
             return call_overlapped(what);
         }
+        if (what == "count") {
+            return call_count(what, reply);
+        }
         if (what == "deadline" || what == "cancel") {
             (void)call_in_vain(what);
             return grpc::Status::OK;
@@ -122,6 +126,20 @@ class middle final : public Greeter::Service
         return status.ok() && reply.text() != what
                    ? grpc::Status(grpc::StatusCode::DATA_LOSS, reply.text())
                    : status;
+    }
+    grpc::Status call_count(const std::string &what, Text *reply)
+    {
+        grpc::ClientContext context;
+        Text request;
+        Text part;
+
+        request.set_text(what);
+        const auto reader = stub_->Count(&context, request);
+
+        while (reader->Read(&part)) {
+            reply->set_text(reply->text() + " " + part.text());
+        }
+        return reader->Finish();
     }
     grpc::Status call_both(const std::string &what)
     {

@@ -222,9 +222,29 @@ static bool ended(struct plain_server *server, grpc_call *call, const grpc_op *o
     if (grpc_call_start_batch(call, ops, count, call, NULL) != GRPC_CALL_OK) {
         abort();
     }
-    event = grpc_completion_queue_next(server->queue,
-                                       gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
-    return event.tag == call;
+    do { /* the server's end may come before */
+        event = grpc_completion_queue_next(server->queue,
+                                           gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+    } while (event.tag != call);
+    return event.success != 0;
+}
+
+/* Sends the messages before the answer. */
+static void send_messages(struct plain_server *server, grpc_call *call,
+                          grpc_byte_buffer *body)
+{
+    grpc_op headers = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+    grpc_op message = {.op = GRPC_OP_SEND_MESSAGE};
+    bool is_good = ended(server, call, &headers, 1);
+
+    for (unsigned i = 0; is_good && (server->never_ends || i < server->before_count);
+         i++) {
+        grpc_byte_buffer *copy = grpc_byte_buffer_copy(body); /* sending empties it */
+
+        message.data.send_message.send_message = copy;
+        is_good = ended(server, call, &message, 1);
+        grpc_byte_buffer_destroy(copy);
+    }
 }
 
 static void answer(struct plain_server *server, struct served *served)
@@ -233,22 +253,28 @@ static void answer(struct plain_server *server, struct served *served)
     grpc_metadata fields[PLAIN_FIELDS_MAX];
     grpc_byte_buffer *body = buffer_of(server->body, strlen(server->body));
     grpc_slice sentence = grpc_slice_from_static_string("so it is");
-    grpc_op ops[4] = {{.op = GRPC_OP_RECV_CLOSE_ON_SERVER},
-                      {.op = GRPC_OP_SEND_INITIAL_METADATA},
+    grpc_op ops[4] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
+                      {.op = GRPC_OP_RECV_CLOSE_ON_SERVER},
                       {.op = GRPC_OP_SEND_STATUS_FROM_SERVER},
                       {.op = GRPC_OP_SEND_MESSAGE}};
     const size_t count = fields_make(server->fields, fields);
+    const bool is_stream = server->never_ends || server->before_count > 0;
 
-    ops[0].data.recv_close_on_server.cancelled = &served->is_cancelled;
+    if (is_stream) {
+        send_messages(server, served->call, body);
+    }
+    ops[1].data.recv_close_on_server.cancelled = &served->is_cancelled;
     ops[2].data.send_status_from_server.status = server->code;
     ops[2].data.send_status_from_server.status_details = &sentence;
     ops[2].data.send_status_from_server.trailing_metadata_count = count;
     ops[2].data.send_status_from_server.trailing_metadata = fields;
     ops[3].data.send_message.send_message = body;
-    (void)ended(server, served->call, ops,
-                server->never_answers ? 1
-                : has_body            ? 4
-                                      : 3);
+    if (server->never_answers) {
+        (void)ended(server, served->call, ops + 1, 1);
+    } else {
+        (void)ended(server, served->call, ops + is_stream,
+                    (has_body ? 4U : 3U) - is_stream);
+    }
     grpc_byte_buffer_destroy(body);
     fields_free(fields, count);
 }

@@ -8,6 +8,7 @@
 CU_SuiteInfo cpt_suites[] = {
     {"calls", NULL, NULL, NULL, NULL, grpc_calls_tests},
     {"serving", NULL, NULL, NULL, NULL, grpc_serving_tests},
+    {"streams", NULL, NULL, NULL, NULL, grpc_streams_tests},
     {"ending", NULL, NULL, NULL, NULL, grpc_ending_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -74,6 +74,83 @@ static cpt_status stuck(struct cpt_task *task)
     return status;
 }
 
+/* What a stream has sent, and is to send. */
+struct stream {
+    unsigned sent;
+    unsigned count;
+    unsigned outcome;
+    bool is_slow;
+};
+
+static cpt_status stream_on(struct cpt_task *task)
+{
+    struct stream *stream = cpt_state(task, struct stream);
+    struct cpt_rpc_reply *reply = cpt_output(task, rpc_reply);
+    char text[16];
+
+    while (stream->sent < stream->count) {
+        cpt_status status = CPT_OK;
+
+        (void)snprintf(text, sizeof text, "m%u", stream->sent++);
+        status = cpt_rpc_send(task, cpt_bytes_of(text));
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (stream->is_slow) {
+            return cpt_await(task, cpt_sleep(task, "G: pause", MS), stream_on);
+        }
+    }
+    reply->is_stream = 1;
+    reply->outcome = stream->outcome;
+    if (stream->outcome > CPT_OUTCOME_OK) {
+        reply->body = cpt_bytes_of("why");
+    }
+    return cpt_rpc_reply_header(task, reply, "X-Answer", cpt_bytes_of("yes"));
+}
+
+static void stream_begin(struct cpt_task *task)
+{
+    const struct cpt_bytes body = cpt_input(task, rpc_request)->body;
+    struct stream *stream = cpt_state(task, struct stream);
+    unsigned numbers[2] = {0, 0};
+    size_t at = 0;
+
+    for (size_t i = 0; i < body.bytes && at < 2; i++) {
+        if (body.data[i] == ' ') {
+            at++;
+        } else {
+            numbers[at] = numbers[at] * 10 + (unsigned)(body.data[i] - '0');
+        }
+    }
+    stream->count = numbers[0];
+    stream->outcome = numbers[1];
+}
+
+static cpt_status stream_at_once(struct cpt_task *task)
+{
+    stream_begin(task);
+    return stream_on(task);
+}
+
+static cpt_status stream_slowly(struct cpt_task *task)
+{
+    stream_begin(task);
+    cpt_state(task, struct stream)->is_slow = true;
+    return stream_on(task);
+}
+
+static cpt_status stream_endless(struct cpt_task *task)
+{
+    static const char zeros[1 << 16];
+    const struct cpt_bytes message = {zeros, sizeof zeros};
+    cpt_status status = CPT_OK;
+
+    while (status == CPT_OK) {
+        status = cpt_rpc_send(task, message);
+    }
+    return status;
+}
+
 static const struct {
     const char *method;
     struct cpt_task_def task;
@@ -83,6 +160,12 @@ static const struct {
     {"/t.G/Long", {"nap", nap_long, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
     {"POST /t.G/Echo", {"echo", echo, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
     {"/t.G/Fail", {"fail", fail_as_told, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
+    {"/t.G/Stream",
+     {"stream", stream_at_once, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
+    {"/t.G/Slowly",
+     {"slowly", stream_slowly, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
+    {"/t.G/Endless",
+     {"endless", stream_endless, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
     {"/t.G/Stuck", {"stuck", stuck, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}},
 };
 
@@ -281,6 +364,15 @@ static cpt_status calls_ended(struct cpt_task *task)
         result->body_bytes[i] = reply->body.bytes;
         if (bytes > 0) {
             memcpy(result->bodies[i], reply->body.data, bytes);
+        }
+        result->message_counts[i] = reply->message_count;
+        if (reply->message_count > 0) {
+            const struct cpt_bytes first = reply->messages[0];
+            const struct cpt_bytes last = reply->messages[reply->message_count - 1];
+
+            (void)snprintf(result->messages[i], sizeof result->messages[i], "%.*s,%.*s",
+                           (int)(first.bytes < 20 ? first.bytes : 20), first.data,
+                           (int)(last.bytes < 20 ? last.bytes : 20), last.data);
         }
     }
     return CPT_OK;

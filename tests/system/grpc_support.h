@@ -33,6 +33,7 @@ enum { PLAIN_PATH_BYTES_MAX = 1 << 17, PLAIN_FIELDS_MAX = 8, PATIENCE_MS = 20000
 extern CU_TestInfo grpc_calls_tests[];
 extern CU_TestInfo grpc_serving_tests[];
 extern CU_TestInfo grpc_ending_tests[];
+extern CU_TestInfo grpc_streams_tests[];
 
 void test_sleep_ns(uint64_t ns);
 
@@ -65,6 +66,8 @@ void plain_call(const struct plain_call *call, struct plain_result *result);
 
 struct plain_server {
     bool never_answers;
+    bool never_ends;       /* sends `body` again and again */
+    unsigned before_count; /* how often it sends `body` before the answer */
     grpc_status_code code;
     const char *body;
     struct cpt_field fields[PLAIN_FIELDS_MAX]; /* of the trailing metadata */
@@ -87,13 +90,15 @@ void plain_server_stop(struct plain_server *server);
  * The service "G" with a pool of its own: "/t.G/Hello" answers "hello <body>" and the
  * header X-Answer, "/t.G/Slow" the same 50 ms later and "/t.G/Long" a minute later,
  * "/t.G/Echo" the body, "/t.G/Fail" the outcome whose number the body is, with the body
- * "why"; "/t.G/Stuck" waits until `stuck` is completed.
+ * "why"; "/t.G/Stuck" waits until `stuck` is completed. Streams of the body "COUNT
+ * OUTCOME": "/t.G/Stream" sends "m0", "m1" …, "/t.G/Slowly" one each millisecond;
+ * "/t.G/Endless" messages of 64 KiB until it must not.
  */
 struct grpc_service {
     struct cpt_grpc *grpc;
     struct cpt_executor *pool;
     struct cpt_service *service;
-    struct cpt_plan *plans[8];
+    struct cpt_plan *plans[16];
     uint16_t port;
     char target[32];
     struct cpt_pending *_Atomic stuck;
@@ -136,6 +141,8 @@ struct grpc_call_result {
     unsigned outcomes[GRPC_CALLS_MAX];
     char bodies[GRPC_CALLS_MAX][64]; /* their beginnings */
     size_t body_bytes[GRPC_CALLS_MAX];
+    size_t message_counts[GRPC_CALLS_MAX];
+    char messages[GRPC_CALLS_MAX][64]; /* the first and the last: "m0,m9" */
     /* Of the path, if it was traced: */
     uint64_t kind_ns[32]; /* by enum cpt_kind */
     unsigned reason;      /* of the last blind spot */
