@@ -22,17 +22,14 @@
  *      bytes      sends back metadata of 3 KB of its own
  *      own        calls with a traceparent of its own
  */
-#include <cpt/cpt_grpc.hpp>
-#include <cpt/cpt_log_file.h>
-#include <cpt/cpt_log_queue.h>
+#include "grpc_operated.hpp"
+
 #include <cpt/cpt_path.h>
 
 #include <grpc_demo.grpc.pb.h>
 
 #include <chrono>
-#include <csignal>
 #include <fstream>
-#include <iostream>
 #include <thread>
 
 using demo::Greeter;
@@ -41,18 +38,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-
-std::shared_ptr<grpc::Channel> channel_to(const std::string &target, bool is_traced)
-{
-    cpt::grpc_client_factories out;
-
-    if (is_traced) {
-        out.push_back(std::make_unique<cpt::grpc_client_tracing>());
-    }
-    return grpc::experimental::CreateCustomChannelWithInterceptors(
-        target, grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
-        std::move(out));
-}
 
 class middle final : public Greeter::Service
 {
@@ -214,64 +199,19 @@ class middle final : public Greeter::Service
 
 /* --- What an operator adds --- */
 
-void print_refused(void *, const cpt_counter *counter)
-{
-    if (std::strncmp(counter->name, "refused_trace", 13) == 0) {
-        std::cout << counter->name << " " << counter->value << std::endl;
-    }
-}
-
 int serve(const std::string &target, const char *log_folder, double probability)
 {
-    cpt_error error = {};
-    cpt_log_file_options file_options = {};
-    file_options.struct_bytes = sizeof file_options;
-    file_options.directory = log_folder;
-    cpt_log_file *file = cpt_log_file_new(&file_options, &error);
-    cpt_log_queue_options queue_options = {};
-    queue_options.struct_bytes = sizeof queue_options;
-    queue_options.sink = cpt_log_file_write;
-    queue_options.context = file;
-    cpt_log_queue *log = cpt_log_queue_new(&queue_options, &error);
-    cpt_service_options options = {};
-    options.struct_bytes = sizeof options;
-    options.name = "M";
-    options.role = CPT_ROLE_INNER;
-    options.probability = probability > 0 ? probability : -1; /* 0: the default */
-    options.log = log;
-    cpt_service *service = cpt_service_new(&options, &error);
-    if (file == nullptr || log == nullptr || service == nullptr) {
-        std::cerr << error.sentence << "\n";
-        return 1;
-    }
-
     sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    {
-        middle handler(target);
-        grpc::ServerBuilder builder;
-        int port = 0;
-        cpt::grpc_server_factories in;
 
-        in.push_back(std::make_unique<cpt::grpc_server_tracing>(service));
-        builder.experimental().SetInterceptorCreators(std::move(in));
-        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                                 &port);
-        builder.RegisterService(&handler);
-        const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-        std::cout << "grpc " << port << std::endl;
-        int signal = 0;
-        sigwait(&ends, &signal);
-        server->Shutdown(std::chrono::system_clock::now() + 5s);
-    }
-    (void)cpt_service_drain(service, 5000000000u);
-    cpt_service_counters(service, print_refused, nullptr);
-    cpt_service_free(service);
-    cpt_log_queue_free(log);
-    cpt_log_file_free(file);
+    operated::block_signals(&ends);
+    operated service(log_folder, probability);
+    middle handler(target);
+    grpc::ServerBuilder builder;
+
+    builder.RegisterService(&handler);
+    const std::unique_ptr<grpc::Server> server = service.start(&builder);
+    operated::wait_for_end(&ends);
+    server->Shutdown(std::chrono::system_clock::now() + 5s);
     return 0;
 }
 

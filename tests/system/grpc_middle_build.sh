@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# grpc_middle_build.sh - sourced behind system.sh: build_grpc_middle SOURCE BUILD makes
-# ./grpc_middle, a service on grpc++, without a warning in our header. Skips, saying why,
-# where grpc++ is not installed.
+# grpc_middle_build.sh - sourced behind system.sh: build_grpc_middle SOURCE BUILD [NAME]
+# makes ./grpc_middle, or another service on grpc++, without a warning in our header.
+# Skips, saying why, where grpc++ is not installed.
 # shellcheck shell=sh
 build_grpc_middle() {
+    made=${3:-grpc_middle}
     need g++ protoc grpc_cpp_plugin pkg-config
     pkg-config --exists grpc++ protobuf || {
         echo "skipped: libgrpc++-dev or libprotobuf-dev is not installed"
@@ -27,6 +28,6 @@ build_grpc_middle() {
     done
     # shellcheck disable=SC2086
     g++ -std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror $sanitize -I . \
-        -I "$2/include" -o grpc_middle "$1/tests/system/grpc_middle.cc" \
-        grpc_demo.pb.o grpc_demo.grpc.pb.o $libraries $others || fail 'grpc_middle.cc'
+        -I "$2/include" -o "$made" "$1/tests/system/$made.cc" \
+        grpc_demo.pb.o grpc_demo.grpc.pb.o $libraries $others || fail "$made.cc"
 }
