@@ -7,6 +7,10 @@
  * nothing is copied or encoded. The lock guards the list and the numbers; the thread
  * encodes and calls the sink without it.
  *
+ * To wake the thread costs a request more than its record does. So the thread, woken by
+ * a first record, waits for others for a moment, and is not woken by these: it goes on
+ * when there are BATCH_RECORDS, when half of the room is taken, or after BATCH_NS.
+ *
  * Once the queue is closed, deadline_ns is set: a sink of ours gives up then, and the
  * thread hands no further block over. It counts what is left, and ends.
  */
@@ -26,6 +30,7 @@
 enum {
     LOG_RECORDS_DEFAULT = 1024,
     LOG_MEMORY_DEFAULT = 64 << 20,
+    BATCH_RECORDS = 32,
     LOSS_SENTENCE_BYTES = 120,
     LINES_BYTES = 256 << 10,    /* lines are handed over when they are more … */
     LINES_BYTES_MAX = 64 << 20, /* … and a line is no longer */
@@ -37,6 +42,8 @@ enum loss { LOSS_QUEUE, LOSS_RECORD, LOSS_SINK, LOSS_CLOSED, LOSS_FILE, LOSS_KIN
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
 #define LOG_CLOSE_NS_DEFAULT CPTI_LOG_PATIENCE_NS
+/* As long as this a record may wait for others. */
+#define BATCH_NS UINT64_C(5000000)
 /* Our sinks notice a deadline as late as this. */
 #define LOG_NOTICE_NS 500000000u
 /* Losses are told this often. */
@@ -67,6 +74,8 @@ struct cpt_log_queue {
     pthread_cond_t has_flushed; /* for threads that flush or close */
     struct cpti_log_item *first;
     struct cpti_log_item *last;
+    size_t listed_count;   /* from first to last */
+    uint64_t listed_ns;    /* since when there is a first */
     size_t held_count;     /* records taken and not written yet, … */
     size_t held_bytes;     /* … and the memory they hold */
     uint64_t flush_wanted; /* number of the newest flush asked for … */
@@ -328,6 +337,21 @@ static bool is_old(const struct cpt_log_queue *queue)
            cpti_now_ns() >= queue->oldest_ns + queue->flush_ns;
 }
 
+/* Whether the thread should not wait for more records. Lock held. */
+static bool is_batch_full(const struct cpt_log_queue *queue)
+{
+    return queue->listed_count >= BATCH_RECORDS ||
+           queue->held_count >= queue->record_count_max / 2 ||
+           queue->held_bytes >= queue->memory_bytes_max / 2;
+}
+
+/* Whether there are records, but soon more. Lock held. */
+static bool is_gathering(const struct cpt_log_queue *queue)
+{
+    return queue->first != NULL && !is_batch_full(queue) && !is_old(queue) &&
+           cpti_now_ns() < queue->listed_ns + BATCH_NS;
+}
+
 /* One turn: takes the records that wait, writes them, hands the block over if it is
  * time. False: all is written, and the queue is to end. Lock held at entry and
  * return. */
@@ -337,13 +361,20 @@ static bool turn(struct cpt_log_queue *queue)
     const uint64_t flush_wanted = queue->flush_wanted;
     const bool is_stopping = queue->is_stopping;
 
-    if (queue->first == NULL && !is_stopping && flush_wanted == queue->flush_done &&
-        !is_old(queue)) {
-        wait_for_change(queue);
-        return true;
+    if (!is_stopping && flush_wanted == queue->flush_done) {
+        if (queue->first == NULL && !is_old(queue)) {
+            wait_for_change(queue);
+            return true;
+        }
+        if (is_gathering(queue)) {
+            cpti_cond_wait(&queue->has_change, &queue->lock,
+                           queue->listed_ns + BATCH_NS);
+            return true;
+        }
     }
     items = queue->first;
     queue->first = NULL;
+    queue->listed_count = 0;
     cpti_lock_release(&queue->lock);
     write_records(queue, items);
     if (is_stopping || flush_wanted != queue->flush_done || is_old(queue)) {
@@ -411,14 +442,20 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
     is_taken = !queue->has_ended && queue->held_count < queue->record_count_max &&
                item->memory_bytes <= queue->memory_bytes_max - queue->held_bytes;
     if (is_taken) {
+        if (queue->first == NULL) {
+            queue->listed_ns = cpti_now_ns();
+        }
         *(queue->first != NULL ? &queue->last->next : &queue->first) = item;
         queue->last = item;
+        queue->listed_count++;
         queue->held_count++;
         queue->held_bytes += item->memory_bytes;
     } else if (item->block.bytes == 0) {
         queue->counts.dropped_count++;
     }
-    (void)pthread_cond_signal(&queue->has_change);
+    if (queue->listed_count == 1 || is_batch_full(queue)) {
+        (void)pthread_cond_signal(&queue->has_change);
+    }
     cpti_lock_release(&queue->lock);
     if (!is_taken) {
         tell_losses(queue, false);

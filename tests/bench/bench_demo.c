@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_demo.c - the services of the demo, all requests traced against none
+ * bench_demo.c - the services of the demo, traced at several rates against untraced
  *
- *      bench_demo [--json[=FILE]] [RATE [PAIRS]]
+ *      bench_demo [--json[=FILE]] [sweep] [RATE [ROUNDS]]
  *
- * It starts two sets of the demo's three services, each a process that serves HTTP. One
- * set traces every request and logs its path, the other none. They get the same open
- * load (demo_load.h) in turn, for a block of time each: in a pair of blocks request i
- * of one has the same page and the same due time as request i of the other. The order
- * of the two alternates from pair to pair, and nothing else runs meanwhile.
+ * It starts a set of the demo's three services, each a process that serves HTTP, for
+ * each way. One set traces no request; another every request, and logs its path. With
+ * `sweep` there are sets for 1/2, 1/4, 1/8, 1/16 and 1/1024, too. They get the same
+ * open load (demo_load.h) in turn, for a block of time each: in a round of blocks
+ * request i of one has the same page and the same due time as request i of the others.
+ * Their order rotates from round to round, and nothing else runs meanwhile.
  *
- * The result is the difference of the mean and of the 99th percentile of all latencies,
- * with a 95 % interval by a bootstrap: whole blocks are drawn with replacement, since
- * the requests of one block share their noise, and the interval holds 95 % of the
- * differences.
+ * The result is the difference of the mean and of the 99th percentile of all latencies
+ * to untraced, with a 95 % interval by a bootstrap: whole rounds are drawn with
+ * replacement, since the requests of one block share their noise, and the interval
+ * holds 95 % of the differences. A sweep ends with its rows in Markdown.
  */
 #include "tests/bench/bench.h"
 
@@ -29,18 +30,30 @@
 
 enum {
     RATE_DEFAULT = 100, /* requests a second */
-    PAIRS_DEFAULT = 20,
-    PAIRS_MAX = 400,
+    ROUNDS_DEFAULT = 20,
+    SWEEP_ROUNDS_DEFAULT = 14,
+    ROUNDS_MAX = 400,
     BLOCK_MS = 1500,
     BLOCK_REQUESTS_MAX = 4000,
     DRAWS = 1000
 };
 
-enum { UNTRACED, TRACED, WAYS };
+/* A set of services; the first is the baseline. */
+struct way {
+    const char *probability;
+    const char *name;
+};
 
-/* Latencies in ms; 0: no reply. */
+static const struct way ways[] = {
+    {"0", "untraced"},         {"1", "1/1"},     {"0.5", "1/2"},
+    {"0.25", "1/4"},           {"0.125", "1/8"}, {"0.0625", "1/16"},
+    {"0.0009765625", "1/1024"}};
+
+enum { WAYS_MAX = sizeof ways / sizeof ways[0] };
+
+/* Latencies of a round in ms; 0: no reply. */
 struct block {
-    double latencies_ms[WAYS][BLOCK_REQUESTS_MAX];
+    double latencies_ms[WAYS_MAX][BLOCK_REQUESTS_MAX];
     size_t count;
 };
 
@@ -85,21 +98,21 @@ static void run_block(struct cpti_services *services, struct run *run, unsigned 
     run->block->count = count < BLOCK_REQUESTS_MAX ? count : BLOCK_REQUESTS_MAX;
 }
 
-static size_t run_pairs(struct cpti_services *services, struct block *blocks,
-                        size_t pairs, unsigned rate)
+static size_t run_rounds(struct cpti_services *services, size_t way_count,
+                         struct block *blocks, size_t rounds, unsigned rate)
 {
     struct run run = {0};
 
-    for (int way = 0; way < WAYS; way++) { /* warms up */
+    for (size_t way = 0; way < way_count; way++) { /* warms up */
         run.block = &blocks[0];
-        run.way = way;
+        run.way = (int)way;
         run_block(services, &run, rate, 1);
     }
-    for (size_t i = 0; i < pairs && !cpti_stop_asked(); i++) {
+    for (size_t i = 0; i < rounds && !cpti_stop_asked(); i++) {
         memset(&blocks[i], 0, sizeof blocks[i]);
-        for (int k = 0; k < WAYS; k++) {
+        for (size_t k = 0; k < way_count; k++) {
             run.block = &blocks[i];
-            run.way = (int)(i % 2) ^ k;
+            run.way = (int)((i + k) % way_count);
             run_block(services, &run, rate, i + 1);
         }
     }
@@ -108,105 +121,154 @@ static size_t run_pairs(struct cpti_services *services, struct block *blocks,
 
 /* --- The differences --- */
 
-struct sums {
-    double mean_ms[WAYS];
-    double p99_ms[WAYS];
+/* What was measured. */
+struct result {
+    const struct block *blocks;
+    size_t rounds;
+    double *scratch;
 };
 
-/* Mean and percentile over the pairs of the blocks in @chosen. */
-static struct sums sum_up(const struct block *blocks, const size_t *chosen,
-                          size_t pairs, double *scratch)
+/* Of the baseline and of another way. */
+struct sums {
+    double mean_ms[2];
+    double p99_ms[2];
+};
+
+/* Mean and percentile of @way over the rounds in @chosen, and of the baseline. */
+static struct sums sum_up(const struct result *result, const size_t *chosen, int way)
 {
     struct sums sums = {{0}, {0}};
 
-    for (int way = 0; way < WAYS; way++) {
+    for (int side = 0; side < 2; side++) {
         size_t count = 0;
         double total = 0;
 
-        for (size_t i = 0; i < pairs; i++) {
-            const struct block *block = &blocks[chosen[i]];
+        for (size_t i = 0; i < result->rounds; i++) {
+            const struct block *block = &result->blocks[chosen[i]];
 
             for (size_t k = 0; k < block->count; k++) {
-                if (block->latencies_ms[UNTRACED][k] > 0 &&
-                    block->latencies_ms[TRACED][k] > 0) {
-                    scratch[count] = block->latencies_ms[way][k];
-                    total += scratch[count++];
+                if (block->latencies_ms[0][k] > 0 && block->latencies_ms[way][k] > 0) {
+                    result->scratch[count] =
+                        block->latencies_ms[side == 0 ? 0 : way][k];
+                    total += result->scratch[count++];
                 }
             }
         }
         if (count != 0) {
-            sums.mean_ms[way] = total / (double)count;
-            sums.p99_ms[way] = bench_quantile(scratch, count, 0.99);
+            sums.mean_ms[side] = total / (double)count;
+            sums.p99_ms[side] = bench_quantile(result->scratch, count, 0.99);
         }
     }
     return sums;
 }
 
-static void show(const char *name, const double values_ms[WAYS], double *ratios,
-                 size_t count, size_t runs)
+/* The difference in per cent, and its interval. */
+struct difference {
+    double percent;
+    double low;
+    double high;
+};
+
+static struct difference show(const char *name, const double values_ms[2],
+                              double ratios[DRAWS], size_t runs)
 {
     const struct bench_figure figure = {
         .name = name,
-        .value = values_ms[TRACED],
+        .value = values_ms[1],
         .unit = "ms",
         .baseline = "untraced",
-        .ratio = values_ms[TRACED] / values_ms[UNTRACED],
-        .ratio_low = bench_quantile(ratios, count, 0.025),
-        .ratio_high = bench_quantile(ratios, count, 0.975),
+        .ratio = values_ms[1] / values_ms[0],
+        .ratio_low = bench_quantile(ratios, DRAWS, 0.025),
+        .ratio_high = bench_quantile(ratios, DRAWS, 0.975),
         .runs = runs};
+    const struct difference difference = {(figure.ratio - 1) * 100,
+                                          (figure.ratio_low - 1) * 100,
+                                          (figure.ratio_high - 1) * 100};
 
     bench_note(&figure);
-    printf("    %+.2f %%, 95 %% interval %+.2f … %+.2f %%\n", (figure.ratio - 1) * 100,
-           (figure.ratio_low - 1) * 100, (figure.ratio_high - 1) * 100);
+    printf("    %+.2f %%, 95 %% interval %+.2f … %+.2f %%\n", difference.percent,
+           difference.low, difference.high);
+    return difference;
 }
 
-static void compare(const struct block *blocks, size_t pairs, unsigned rate)
+/* Writes the row of @way in Markdown to @row. */
+static void compare(const struct result *result, int way, char row[256])
 {
     static double means[DRAWS];
     static double p99s[DRAWS];
-    double *scratch = calloc(pairs * BLOCK_REQUESTS_MAX, sizeof *scratch);
-    size_t chosen[PAIRS_MAX];
+    static char names[WAYS_MAX][2][64]; /* the notes keep the pointers */
+    size_t chosen[ROUNDS_MAX];
     uint64_t random = 1;
     struct sums all;
-    static char title[64]; /* the notes keep the pointer */
+    struct difference mean;
+    struct difference p99;
 
-    if (scratch == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < pairs; i++) {
+    for (size_t i = 0; i < result->rounds; i++) {
         chosen[i] = i;
     }
-    all = sum_up(blocks, chosen, pairs, scratch);
+    all = sum_up(result, chosen, way);
     for (size_t draw = 0; draw < DRAWS; draw++) {
         struct sums drawn;
 
-        for (size_t i = 0; i < pairs; i++) {
-            chosen[i] = (size_t)(cpti_random(&random) % pairs);
+        for (size_t i = 0; i < result->rounds; i++) {
+            chosen[i] = (size_t)(cpti_random(&random) % result->rounds);
         }
-        drawn = sum_up(blocks, chosen, pairs, scratch);
-        means[draw] = drawn.mean_ms[TRACED] / drawn.mean_ms[UNTRACED];
-        p99s[draw] = drawn.p99_ms[TRACED] / drawn.p99_ms[UNTRACED];
+        drawn = sum_up(result, chosen, way);
+        means[draw] = drawn.mean_ms[1] / drawn.mean_ms[0];
+        p99s[draw] = drawn.p99_ms[1] / drawn.p99_ms[0];
+    }
+    (void)snprintf(names[way][0], sizeof names[way][0], "mean, traced %s",
+                   ways[way].name);
+    (void)snprintf(names[way][1], sizeof names[way][1], "99th percentile, traced %s",
+                   ways[way].name);
+    mean = show(names[way][0], all.mean_ms, means, result->rounds);
+    p99 = show(names[way][1], all.p99_ms, p99s, result->rounds);
+    (void)snprintf(row, 256,
+                   "| %s | %+.2f %% (%+.2f … %+.2f) | %+.2f %% (%+.2f … %+.2f) |",
+                   ways[way].name, mean.percent, mean.low, mean.high, p99.percent,
+                   p99.low, p99.high);
+}
+
+static void compare_all(const struct block *blocks, size_t way_count, size_t rounds,
+                        unsigned rate)
+{
+    static char title[64];
+    char rows[WAYS_MAX][256];
+    const struct result result = {
+        blocks, rounds, calloc(rounds * BLOCK_REQUESTS_MAX, sizeof *result.scratch)};
+
+    if (result.scratch == NULL) {
+        return;
     }
     (void)snprintf(title, sizeof title, "The demo, %u requests a second", rate);
     bench_title(title);
-    show("mean, all traced", all.mean_ms, means, DRAWS, pairs);
-    show("99th percentile, all traced", all.p99_ms, p99s, DRAWS, pairs);
-    free(scratch);
+    for (size_t way = 1; way < way_count; way++) {
+        compare(&result, (int)way, rows[way]);
+    }
+    printf("\n| traced | mean | 99th percentile |\n| --- | --- | --- |\n");
+    for (size_t way = 1; way < way_count; way++) {
+        printf("%s\n", rows[way]);
+    }
+    free(result.scratch);
 }
 
 /* --- The services --- */
 
-static int start(struct cpti_services *services, char log_files[WAYS][32])
+static int start(struct cpti_services *services, size_t way_count,
+                 char log_files[WAYS_MAX][32])
 {
     int status = 0;
 
-    for (int i = 0; i < WAYS * CPTI_SERVICE_COUNT; i++) {
+    for (int i = 0; i < WAYS_MAX * CPTI_SERVICE_COUNT; i++) {
         services[i / CPTI_SERVICE_COUNT].processes[i % CPTI_SERVICE_COUNT].output = -1;
     }
-    for (int way = 0; way < WAYS; way++) {
+    for (size_t way = 0; way < way_count; way++) {
         const struct cpti_services_options options = {
-            .log_file = log_files[way], .probability = way == TRACED ? "1" : "0"};
-        const int descriptor = mkstemp(log_files[way]);
+            .log_file = log_files[way], .probability = ways[way].probability};
+        int descriptor = -1;
+
+        (void)snprintf(log_files[way], 32, "/tmp/bench_demo.XXXXXX");
+        descriptor = mkstemp(log_files[way]);
 
         if (descriptor >= 0) {
             (void)close(descriptor);
@@ -225,32 +287,40 @@ static unsigned number_of(const char *text, unsigned most)
 
 int main(int argument_count, char **arguments)
 {
-    static struct cpti_services services[WAYS];
-    char log_files[WAYS][32] = {"/tmp/bench_demo.XXXXXX", "/tmp/bench_demo.XXXXXX"};
+    static struct cpti_services services[WAYS_MAX];
+    static char log_files[WAYS_MAX][32];
     unsigned rate = RATE_DEFAULT;
-    size_t pairs = PAIRS_DEFAULT;
+    size_t rounds = ROUNDS_DEFAULT;
+    size_t way_count = 2;
     struct block *blocks = NULL;
     int status = 0;
 
     bench_begin("bench_demo", &argument_count, arguments);
+    if (argument_count > 1 && strcmp(arguments[1], "sweep") == 0) {
+        way_count = WAYS_MAX;
+        rounds = SWEEP_ROUNDS_DEFAULT;
+        argument_count--;
+        arguments++;
+    }
     if (argument_count > 1) {
         rate = number_of(arguments[1], 2000);
     }
     if (argument_count > 2) {
-        pairs = number_of(arguments[2], PAIRS_MAX);
+        rounds = number_of(arguments[2], ROUNDS_MAX);
     }
     cpti_stop_catch();
-    blocks = calloc(pairs, sizeof *blocks);
-    status = blocks != NULL ? start(services, log_files) : 1;
+    blocks = calloc(rounds, sizeof *blocks);
+    status = blocks != NULL ? start(services, way_count, log_files) : 1;
     if (status == 0) {
-        const size_t failed_count = run_pairs(services, blocks, pairs, rate);
+        const size_t failed_count =
+            run_rounds(services, way_count, blocks, rounds, rate);
 
         if (failed_count != 0) {
             printf("%zu requests failed and do not count\n", failed_count);
         }
-        compare(blocks, pairs, rate);
+        compare_all(blocks, way_count, rounds, rate);
     }
-    for (int way = 0; way < WAYS; way++) {
+    for (size_t way = 0; way < way_count; way++) {
         cpti_services_end(&services[way]);
         (void)unlink(log_files[way]);
     }
