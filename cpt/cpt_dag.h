@@ -66,11 +66,12 @@ enum {
 
 /* What a node is. */
 enum cpt_dag_kind {
-    CPT_DAG_STEP = 0,  /* a task computes */
-    CPT_DAG_CALL = 1,  /* a call to another service, or work outside of tasks */
-    CPT_DAG_QUEUE = 2, /* waits for a worker or a connection */
-    CPT_DAG_LOCK = 3,  /* waits for a lock */
-    CPT_DAG_WAIT = 4   /* waits for a timer, or for something that is not known */
+    CPT_DAG_STEP = 0,   /* a task computes */
+    CPT_DAG_CALL = 1,   /* a call to another service, or work outside of tasks */
+    CPT_DAG_QUEUE = 2,  /* waits for a worker or a connection */
+    CPT_DAG_LOCK = 3,   /* waits for a lock */
+    CPT_DAG_WAIT = 4,   /* waits for a timer, or for something that is not known */
+    CPT_DAG_NETWORK = 5 /* the way to another service and back */
 };
 
 struct cpt_dag_node {

@@ -38,4 +38,9 @@ static inline bool cpti_dag_is_end(const struct cpt_dag *dag, size_t position)
     return dag->shape.end == CPT_DAG_NONE || dag->end == position;
 }
 
+struct cpt_dag_draft;
+
+/* Where the memory of @draft comes from; dag_draft.c. */
+const struct cpt_alloc *cpti_dag_draft_alloc(const struct cpt_dag_draft *draft);
+
 #endif

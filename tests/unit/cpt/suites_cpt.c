@@ -19,6 +19,7 @@ extern CU_TestInfo cpt_large_tests[];
 extern CU_TestInfo cpt_waits_tests[];
 extern CU_TestInfo cpt_folding_tests[];
 extern CU_TestInfo cpt_dag_tests[];
+extern CU_TestInfo cpt_dag_trace_tests[];
 extern CU_TestInfo cpt_critical_model_tests[];
 extern CU_TestInfo cpt_open_task_tests[];
 extern CU_TestInfo cpt_splice_model_tests[];
@@ -40,6 +41,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"holders of waits", NULL, NULL, NULL, NULL, cpt_waits_tests},
     {"folding", NULL, NULL, NULL, NULL, cpt_folding_tests},
     {"dag", NULL, NULL, NULL, NULL, cpt_dag_tests},
+    {"dags of traces", NULL, NULL, NULL, NULL, cpt_dag_trace_tests},
     {"critical against a model", NULL, NULL, NULL, NULL, cpt_critical_model_tests},
     {"tasks opened by the walk", NULL, NULL, NULL, NULL, cpt_open_task_tests},
     {"splice against a model", NULL, NULL, NULL, NULL, cpt_splice_model_tests},

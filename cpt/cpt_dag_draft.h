@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_dag_draft.h - from what was recorded of a request to its dag
+ *
+ * Records have times; a dag (cpt_dag.h) has durations. A draft takes *stretches*, the
+ * times in which a task or call did one thing, in *lines*, one for each task or call,
+ * and *links*: what stretch `to` did from to_ns on could not begin before stretch
+ * `from` had come to from_ns.
+ *
+ *      line of A1   [ queue ][== step ==|== step ==]      [ queue ][= step =]
+ *                                        \ issued         ^ arrived
+ *      line of B1                         [ call --------]
+ *
+ * cpt_dag_draft_finish() cuts the stretches where links leave and arrive: the pieces
+ * are the nodes. Where a piece began later than everything before it had ended, it gets
+ * a node CPT_DAG_WAIT in front of it. So every node of the dag starts when it was
+ * observed to start, and the latency is end_ns - begin_ns, exactly.
+ *
+ * Stamps may contradict each other, as those of two cores do: a stretch begins at the
+ * end of the one before it in its line if that is later, and what a link waits for has
+ * come by the time that it arrives.
+ *
+ * cpt_dag_draft_trace() makes the draft of all that services recorded of a request.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPT_DAG_DRAFT_H
+#define CPT_DAG_DRAFT_H
+
+#include "cpt/cpt_dag.h"
+#include "cpt/cpt_trace.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_dag_draft;
+
+/* The draft of a request that arrived at @begin_ns; NULL: no memory. */
+CPT_API struct cpt_dag_draft *cpt_dag_draft_new(const struct cpt_alloc *alloc,
+                                                uint64_t begin_ns);
+CPT_API void cpt_dag_draft_free(struct cpt_dag_draft *draft);
+
+/*
+ * The number of the frame with that name and enum cpt_dag_kind, which is added if it is
+ * new. The name is not copied.
+ *
+ * CPT_OK, CPT_LIMIT or CPT_NO_MEMORY; CPT_INVALID if there is no such kind.
+ */
+CPT_API cpt_status cpt_dag_draft_frame(struct cpt_dag_draft *draft,
+                                       struct cpt_bytes name, unsigned kind,
+                                       uint32_t *frame);
+
+/* Begins another line: the next stretch is its first. */
+CPT_API void cpt_dag_draft_line(struct cpt_dag_draft *draft);
+
+/* Adds a stretch to the line that was begun last, behind those that it has. Its kind is
+ * that of its frame. CPT_OK, CPT_LIMIT or CPT_NO_MEMORY. */
+CPT_API cpt_status cpt_dag_draft_stretch(struct cpt_dag_draft *draft, uint32_t frame,
+                                         uint64_t begin_ns, uint64_t end_ns,
+                                         uint32_t *stretch);
+
+/* One stretch waited for another. */
+struct cpt_dag_link {
+    uint32_t from;
+    uint32_t to;
+    uint64_t from_ns;
+    uint64_t to_ns;
+    uint32_t is_spare; /* a join at to_ns did not wait for it */
+};
+
+/* CPT_OK, also if it contradicts the stretches, which is counted; CPT_LIMIT or
+ * CPT_NO_MEMORY. */
+CPT_API cpt_status cpt_dag_draft_link(struct cpt_dag_draft *draft,
+                                      const struct cpt_dag_link *link);
+
+/* A frame: nodes of one kind and name. */
+struct cpt_dag_name {
+    struct cpt_bytes name;
+    uint32_t kind; /* enum cpt_dag_kind */
+};
+
+/* A dag with names. */
+struct cpt_dag_recorded {
+    struct cpt_dag_shape shape;
+    const struct cpt_dag_name *frames; /* frame_count of them */
+    uint64_t contradiction_count;      /* links that were left out */
+    uint64_t constant_count;           /* runs that do not fit into their call */
+};
+
+/*
+ * Makes the nodes. The response was complete at @end_ns, with what stretch @end did
+ * until then. @recorded points into @draft, which takes nothing more then.
+ *
+ * CPT_OK, CPT_LIMIT or CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_dag_draft_finish(struct cpt_dag_draft *draft, uint32_t end,
+                                        uint64_t end_ns,
+                                        struct cpt_dag_recorded *recorded);
+
+/* Something that a task waited for. */
+struct cpt_dag_arrival {
+    struct cpt_trace_task *waiter;
+    struct cpt_trace_task *giver; /* a task, … */
+    struct cpt_trace_call *call;  /* … or a call */
+    uint64_t arrive_ns;           /* when it was there */
+    uint32_t is_input;            /* before the waiter was ready, not in an await */
+    uint32_t is_spare;            /* the wait ended without it */
+};
+
+/* One service, or a component, at work on the request. */
+struct cpt_dag_run {
+    const struct cpt_trace *trace;
+    struct cpt_trace_call *call; /* of another run: whose callee it is */
+};
+
+/* All records of a request. All times are of one clock: those of a callee are moved so
+ * that it arrives when its call was sent. */
+struct cpt_dag_records {
+    const struct cpt_dag_run *runs; /* the request itself, then its callees */
+    size_t run_count;
+    struct cpt_trace_task **tasks; /* of all runs, opened, once each */
+    const uint32_t *task_runs;     /* the run of each; NULL: all are of the first */
+    size_t task_count;
+    /* All inputs of all tasks and awaits. May name again what the tasks tell. */
+    const struct cpt_dag_arrival *arrivals;
+    size_t arrival_count;
+};
+
+/*
+ * Adds all of the records to @draft, which is new, and finishes it. Uses the scratch of
+ * the tasks, like the walk. A call with a run becomes that run, and what is left of its
+ * time after the callee's answer is a node CPT_DAG_NETWORK; other calls, and those that
+ * are shorter than their run, are nodes.
+ *
+ * As cpt_dag_draft_finish(); CPT_INVALID if no task of the first run answered.
+ */
+CPT_API cpt_status cpt_dag_draft_trace(struct cpt_dag_draft *draft,
+                                       const struct cpt_dag_records *records,
+                                       struct cpt_dag_recorded *recorded);
+
+CPT_END_DECLS
+
+#endif
