@@ -14,59 +14,17 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GOOD_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 
-enum { HELD_MS = 200, LARGE_BYTES = 3 << 20 };
+#define HELD_NS (200 * MS)
 
-/* A work that occupies its loop: from `is_held` until HELD_MS after `is_released`. */
-struct hold {
-    struct cpt_work work; /* first */
-    atomic_bool is_held;
-    atomic_bool is_released;
-    atomic_bool is_over;
-};
-
-static void wait_for(atomic_bool *flag)
-{
-    while (!atomic_load(flag)) {
-        test_sleep_ns(MS);
-    }
-}
-
-static void hold_run(struct cpt_work *work)
-{
-    struct hold *hold = (struct hold *)work;
-
-    atomic_store(&hold->is_held, true);
-    wait_for(&hold->is_released);
-    test_sleep_ns(HELD_MS * MS);
-    atomic_store(&hold->is_over, true);
-}
-
-static void hold_begin(struct hold *hold, struct test_loop *loop)
-{
-    struct cpt_executor *executor = cpt_http_executor(loop->http);
-
-    memset(hold, 0, sizeof *hold);
-    hold->work.run = hold_run;
-    executor->submit(executor, &hold->work);
-}
-
-/* What is shown at least of HELD_MS. */
-static uint64_t least_ns(void)
-{
-    struct timespec tick = {0, 0};
-
-    (void)clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    return HELD_MS * MS - 2 * (uint64_t)tick.tv_nsec;
-}
+enum { LARGE_BYTES = 3 << 20 };
 
 /* --- The caller reads late --- */
 
-static struct hold reader;
+static struct test_hold reader;
 static struct test_loop *reading;
 
 /* The reply is written while the caller's loop is held up. */
@@ -74,12 +32,10 @@ static void serve_to_held(struct stand_in *stand_in, int descriptor, unsigned nt
 {
     (void)nth;
     if (stand_in_read(stand_in, descriptor)) {
-        struct cpt_executor *executor = cpt_http_executor(reading->http);
-
-        (void)executor->submit(executor, &reader.work);
-        wait_for(&reader.is_held);
+        test_hold_begin(&reader, reading, HELD_NS);
+        test_hold_wait(&reader);
         raw_write(descriptor, GOOD_REPLY);
-        atomic_store(&reader.is_released, true);
+        test_hold_release(&reader);
         (void)stand_in_read(stand_in, descriptor);
     }
 }
@@ -90,8 +46,6 @@ static void call_held(bool is_traced, struct call_result *result)
     struct test_loop loop;
     struct stand_in stand_in;
 
-    memset(&reader, 0, sizeof reader);
-    reader.work.run = hold_run;
     reading = &loop;
     stand_in_start(&stand_in, serve_to_held, NULL);
     test_loop_make(&loop, NULL);
@@ -109,7 +63,7 @@ static void test_reply_waits(void)
 
     call_held(true, &result);
     CU_ASSERT_TRUE(result.is_path_good);
-    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_RECEIVE_QUEUE] >= least_ns());
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_RECEIVE_QUEUE] >= test_ticks_least(HELD_NS));
     CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_RECEIVE_QUEUE] +
                        result.kind_ns[CPT_KIND_BLIND_SPOT] <=
                    result.elapsed_ns);
@@ -120,7 +74,7 @@ static void test_reply_waits(void)
 
 /* --- The callee does not read --- */
 
-/* Lets the request lie for HELD_MS after its first bytes are there. */
+/* Lets the request lie for HELD_NS after its first bytes are there. */
 static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)
 {
     struct pollfd first = {.fd = descriptor, .events = POLLIN};
@@ -130,7 +84,7 @@ static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)
     (void)stand_in;
     (void)nth;
     (void)poll(&first, 1, -1);
-    test_sleep_ns(HELD_MS * MS);
+    test_sleep_ns(HELD_NS);
     while (text != NULL && got < LARGE_BYTES) {
         const ssize_t more = read(descriptor, text, RAW_BYTES_MAX);
 
@@ -164,7 +118,7 @@ static void test_request_waits(void)
     call_out(&loop, &request, NULL, &result);
     CU_ASSERT_EQUAL(result.http_statuses[0], 200);
     CU_ASSERT_TRUE(result.is_path_good);
-    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_SEND_QUEUE] >= HELD_MS * MS / 2);
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_SEND_QUEUE] >= HELD_NS / 2);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
     stand_in_stop(&stand_in);
     free(body);
@@ -182,18 +136,18 @@ static void test_service_reads_late(void)
     char reply[RAW_BYTES_MAX / 16];
     struct test_service service;
     struct test_loop loop;
-    struct hold hold;
+    struct test_hold hold;
     size_t bytes = 0;
     int descriptor = -1;
 
     test_loop_make(&loop, NULL);
     test_service_make(&service, &loop, CPT_ROLE_INNER, -1, NULL);
-    hold_begin(&hold, &loop);
+    test_hold_begin(&hold, &loop, HELD_NS);
     test_loop_start(&loop);
-    wait_for(&hold.is_held);
+    test_hold_wait(&hold);
     descriptor = raw_connect(service.port);
     raw_write(descriptor, text);
-    atomic_store(&hold.is_released, true);
+    test_hold_release(&hold);
     (void)raw_read(descriptor, reply, sizeof reply, NULL);
     (void)close(descriptor);
     encoded.data = strstr(reply, "critical-path-bin: ");
@@ -206,8 +160,7 @@ static void test_service_reads_late(void)
                           CPT_OK);
     CU_ASSERT_EQUAL(cpt_path_frame(path, cpt_path_segment(path, 0)->frame)->kind,
                     CPT_KIND_ACCEPT_QUEUE);
-    CU_ASSERT_TRUE(cpt_path_segment(path, 0)->duration_ns >= least_ns());
-    CU_ASSERT_TRUE(atomic_load(&hold.is_over));
+    CU_ASSERT_TRUE(cpt_path_segment(path, 0)->duration_ns >= test_ticks_least(HELD_NS));
     cpt_path_free(path);
     test_service_free(&service);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);

@@ -283,6 +283,47 @@ uint64_t test_counter(struct test_loop *loop, const char *name)
     return wanted.value;
 }
 
+static void hold_run(struct cpt_work *work)
+{
+    struct test_hold *hold = (struct test_hold *)work;
+
+    atomic_store(&hold->is_held, true);
+    while (!atomic_load(&hold->is_released)) {
+        test_sleep_ns(MS);
+    }
+    test_sleep_ns(hold->for_ns);
+}
+
+void test_hold_begin(struct test_hold *hold, struct test_loop *loop, uint64_t for_ns)
+{
+    struct cpt_executor *executor = cpt_http_executor(loop->http);
+
+    memset(hold, 0, sizeof *hold);
+    hold->work.run = hold_run;
+    hold->for_ns = for_ns;
+    executor->submit(executor, &hold->work);
+}
+
+void test_hold_wait(struct test_hold *hold)
+{
+    while (!atomic_load(&hold->is_held)) {
+        test_sleep_ns(MS);
+    }
+}
+
+void test_hold_release(struct test_hold *hold)
+{
+    atomic_store(&hold->is_released, true);
+}
+
+uint64_t test_ticks_least(uint64_t ns)
+{
+    struct timespec tick = {0, 0};
+
+    (void)clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    return ns - 2 * (uint64_t)tick.tv_nsec;
+}
+
 /* --- A service --- */
 
 static struct test_service *service_here; /* for "/stuck" */

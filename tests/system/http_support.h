@@ -97,6 +97,22 @@ cpt_status test_loop_stop(struct test_loop *loop);
 
 uint64_t test_counter(struct test_loop *loop, const char *name);
 
+/* Holds up a loop: from when `is_held` is set until @for_ns after the release. */
+struct test_hold {
+    struct cpt_work work; /* first */
+    uint64_t for_ns;
+    atomic_bool is_held;
+    atomic_bool is_released;
+};
+
+/* @loop need not run yet. */
+void test_hold_begin(struct test_hold *hold, struct test_loop *loop, uint64_t for_ns);
+void test_hold_wait(struct test_hold *hold);
+void test_hold_release(struct test_hold *hold);
+
+/* What the kernel, which counts in ticks, tells at least of @ns. */
+uint64_t test_ticks_least(uint64_t ns);
+
 /* --- A service --- */
 
 /*

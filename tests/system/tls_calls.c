@@ -10,11 +10,14 @@
 
 #include <event2/dns.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define REPLY "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+#define HELD_NS (200 * MS)
+#define REPLY   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 /* --- A server of OpenSSL --- */
 
@@ -25,8 +28,9 @@ static struct {
     size_t reply_bytes; /* 0: as a string */
     int max_version;
     bool requires_certificate;
-    bool ends_silently; /* without close_notify */
-    bool is_slow;       /* it never shakes hands */
+    bool ends_silently;     /* without close_notify */
+    bool is_slow;           /* it never shakes hands */
+    struct test_loop *held; /* whose loop is held up when the reply comes; or NULL */
 } server;
 
 static SSL_CTX *server_context;
@@ -36,6 +40,30 @@ static void server_begin(const struct certificate *own, const char *reply)
     memset(&server, 0, sizeof(server));
     server.own = own;
     server.reply = reply;
+}
+
+static size_t reply_bytes(void)
+{
+    return server.reply_bytes != 0 ? server.reply_bytes : strlen(server.reply);
+}
+
+static bool reply_write(SSL *ssl)
+{
+    static struct test_hold hold; /* until its loop ends */
+    const int on = 1;
+    size_t written = 0;
+    bool is_written = false;
+
+    if (server.held == NULL) {
+        return SSL_write_ex(ssl, server.reply, reply_bytes(), &written) == 1;
+    }
+    test_hold_begin(&hold, server.held, HELD_NS);
+    test_hold_wait(&hold);
+    /* else it waits for the acknowledgement of the session tickets */
+    (void)setsockopt(SSL_get_fd(ssl), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    is_written = SSL_write_ex(ssl, server.reply, reply_bytes(), &written) == 1;
+    test_hold_release(&hold);
+    return is_written;
 }
 
 /* Answers each request. The session tickets need one context for all connections. */
@@ -60,11 +88,7 @@ static void serve_tls(struct stand_in *stand_in, int descriptor, unsigned nth)
             }
             bytes = 0;
             atomic_fetch_add(&stand_in->request_count, 1);
-            if (SSL_write_ex(ssl, server.reply,
-                             server.reply_bytes != 0 ? server.reply_bytes
-                                                     : strlen(server.reply),
-                             &got) != 1 ||
-                strstr(server.reply, "Content-Length") == NULL ||
+            if (!reply_write(ssl) || strstr(server.reply, "Content-Length") == NULL ||
                 strstr(server.reply, "Connection: close") != NULL) {
                 break;
             }
@@ -173,6 +197,28 @@ static void test_calls(void)
     CU_ASSERT_EQUAL(call_status(&loop, target), CPT_OK);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
     tls_serving_stop(&serving);
+}
+
+/* The kernel's queue is known below TLS, too. */
+static void test_reply_waits(void)
+{
+    struct call_request request = {.is_traced = true};
+    struct call_result result;
+    struct stand_in stand_in;
+    struct test_loop loop;
+
+    server_begin(&certificates()->server, REPLY);
+    server.held = &loop;
+    server_start(&stand_in, "localhost");
+    test_loop_make(&loop, calls_options(NULL));
+    test_loop_start(&loop);
+    request.stub.target = stand_in.target;
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(result.http_statuses[0], 200);
+    CU_ASSERT_TRUE(result.is_path_good);
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_RECEIVE_QUEUE] >= test_ticks_least(HELD_NS));
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    server_stop(&stand_in);
 }
 
 static void test_many(void)
@@ -501,6 +547,7 @@ static void test_no_memory(void)
 
 CU_TestInfo tls_calls_tests[] = {
     {"calls of our services keep their connection, and the path", test_calls},
+    {"a reply waits for its caller", test_reply_waits},
     {"many large calls at once", test_many},
     {"services that are not believed are not called", test_untrusted},
     {"a name may end in a dot", test_dot},
