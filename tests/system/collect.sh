@@ -53,6 +53,12 @@ records one.cptlog >import.records
 cmp import.records one.records || fail 'the records differ'
 "$CPT" report one >/dev/null
 
+say 'how old they are: the spans are of long ago'
+[ "$(sed -n 's/^cpt_collect_record_age_seconds_bucket{le="900"} //p' metrics)" = 0 ] &&
+    grep -q '^cpt_collect_record_age_seconds_bucket{le="+Inf"} 150$' metrics &&
+    grep -q '^cpt_collect_record_age_seconds_count 150$' metrics ||
+    fail "ages: $(grep age metrics)"
+
 say 'what it answers'
 python3 "$client" answers "$port"
 curl -s -f --max-time 20 -H 'Content-Type: application/json' -d @one.json \

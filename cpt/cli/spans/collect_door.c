@@ -4,6 +4,7 @@
 #include "cpt/cli/spans/collect_door.h"
 
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/spans/collect_age.h"
 #include "cpt/cli/spans/collect_answer.h"
 #include "cpt/cli/spans/span_records.h"
 #include "cpt/cpt_alloc.h"
@@ -13,6 +14,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     FIRST_BYTES = 64 * 1024,
@@ -29,6 +31,7 @@ struct tally {
     uint64_t left_out; /* whose path is too large, or without memory */
     uint64_t failed_writes;
     uint64_t dropped_spans; /* not in the tree of their trace's root */
+    struct cpti_collect_ages ages;
 };
 
 struct cpti_collect_door {
@@ -255,6 +258,15 @@ static void fail(struct cpti_collect_door *door, cpt_status status)
     door->is_failing = true;
 }
 
+/* The wall clock, by which spans have their times. */
+static uint64_t unix_now_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 /* Adds the trace that is in `spans`. CPT_OK, or an error of the log. */
 static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
                       double share)
@@ -277,7 +289,13 @@ static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
     if (status == CPT_OK) {
         status = cpti_span_records_add(&door->records, door->spans, trace, share);
     }
-    door->tally.records += status == CPT_OK;
+    if (status == CPT_OK) {
+        door->tally.records++;
+        cpti_collect_age_note(
+            &door->tally.ages,
+            cpti_spans_end_ns(door->spans, cpti_spans_root(door->spans)),
+            unix_now_ns());
+    }
     if (status == CPT_NO_MEMORY || status == CPT_LIMIT || status == CPT_INVALID) {
         door->tally.left_out++;
         return CPT_OK;
@@ -405,9 +423,21 @@ void cpti_collect_door_metrics(const struct cpti_collect_door *door, FILE *file)
     show_head(file, "share", "The part of the traces that is kept.", true);
     (void)fprintf(file, "cpt_collect_share %.6f\n", live.share);
     show_refusals(door, file);
+    cpti_collect_age_metrics(&tally->ages, file);
 }
 
 /* --- Words --- */
+
+/* "98 % of the requests were written within 8 s" of their end */
+static void tell_age(const struct cpti_collect_ages *ages, unsigned percent, FILE *file)
+{
+    const unsigned within_s = cpti_collect_age_within(ages, percent / 100.0);
+
+    if (within_s > 0) {
+        (void)fprintf(file, "cpt: %u %% of the requests were written within %u s\n",
+                      percent, within_s);
+    }
+}
 
 static void tell(uint64_t count, const char *what)
 {
@@ -423,6 +453,10 @@ void cpti_collect_door_tell(const struct cpti_collect_door *door, FILE *file)
     cpti_live_counts(door->live, &live);
     (void)fprintf(file, "cpt: %" PRIu64 " traces of %" PRIu64 " spans\n", live.traces,
                   live.spans);
+    if (door->tally.ages.count > 0) {
+        tell_age(&door->tally.ages, 50, file);
+        tell_age(&door->tally.ages, 98, file);
+    }
     tell(live.refused_spans, "spans refused, as their ids are none");
     tell(live.late_spans, "spans left out that came after their trace was written");
     tell(live.shed_traces, "traces left out to fit the share");

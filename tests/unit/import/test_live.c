@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TRACES = 200, TEXT_BYTES = 8192 };
@@ -418,6 +419,89 @@ static void test_all_is_counted(void)
     cpti_live_free(live);
 }
 
+enum { REQUESTS = 3000, SERVICES = 3 };
+
+/* The span of a service is sent. */
+struct sending {
+    uint64_t at_ms;
+    unsigned number;
+    unsigned id;
+};
+
+static int compare_sendings(const void *left, const void *right)
+{
+    const struct sending *a = left;
+    const struct sending *b = right;
+
+    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+}
+
+static int compare_ages(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/*
+ * How long after its end a request can be taken: each of three services sends what has
+ * ended every 5 s, as SDKs do, at moments of its own; a trace is taken each second.
+ * The median is to be below 15 s, and the 98th percentile below 2 min.
+ */
+static void test_age_of_requests(void)
+{
+    static struct sending sendings[REQUESTS * SERVICES];
+    static uint64_t ages_ms[REQUESTS];
+    static char text[TEXT_BYTES];
+    const struct cpti_live_options options = {.quiet_ns = 0};
+    struct cpti_live *live = live_new(&options);
+    struct test_random random = {1};
+    size_t taken_count = 0;
+    size_t sent = 0;
+
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        const uint64_t end_ms = 100 * (uint64_t)i;
+
+        for (unsigned k = 0; k < SERVICES; k++) {
+            const uint64_t phase_ms =
+                1700 * (uint64_t)k + test_random_below(&random, 9);
+
+            sendings[SERVICES * i + k] = (struct sending){
+                (end_ms + 5000 - phase_ms) / 5000 * 5000 + phase_ms, i + 1, k + 1};
+        }
+    }
+    qsort(sendings, sizeof sendings / sizeof *sendings, sizeof *sendings,
+          compare_sendings);
+    for (uint64_t now_s = 1; taken_count < REQUESTS && now_s < 1000; now_s++) {
+        for (; sent < sizeof sendings / sizeof *sendings &&
+               sendings[sent].at_ms <= now_s * 1000;
+             sent++) {
+            const struct sending *sending = &sendings[sent];
+
+            CU_ASSERT_EQUAL(
+                send(live, sending->number, sending->id, sending->id - 1, now_s),
+                CPT_OK);
+        }
+        taken(live, now_s, false, text);
+        for (const char *at = text; *at != '\0'; at = strchr(at, ' ') + 1) {
+            unsigned number = 0;
+            size_t count = 0;
+
+            CU_ASSERT_EQUAL_FATAL(sscanf(at, "%u:%zu", &number, &count), 2);
+            CU_ASSERT_EQUAL(count, SERVICES);
+            CU_ASSERT_FATAL(taken_count < REQUESTS);
+            ages_ms[taken_count++] = now_s * 1000 - 100 * (uint64_t)(number - 1);
+        }
+    }
+    CU_ASSERT_EQUAL(taken_count, REQUESTS);
+    CU_ASSERT_EQUAL(counts_of(live).late_spans, 0);
+    qsort(ages_ms, taken_count, sizeof *ages_ms, compare_ages);
+    CU_ASSERT_TRUE(ages_ms[REQUESTS / 2] < 15000);
+    CU_ASSERT_TRUE(ages_ms[REQUESTS * 98 / 100] < 120000);
+    cpti_live_free(live);
+}
+
 CU_TestInfo cpt_live_tests[] = {
     {"a trace has ended when it is quiet", test_quiet},
     {"without a root it waits for longer", test_without_root},
@@ -431,5 +515,6 @@ CU_TestInfo cpt_live_tests[] = {
     {"the place of an id", test_place},
     {"survives no memory", test_survives_no_memory},
     {"each span is in a trace or counted", test_all_is_counted},
+    {"the age of what is taken", test_age_of_requests},
     CU_TEST_INFO_NULL,
 };
