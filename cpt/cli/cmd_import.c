@@ -56,6 +56,7 @@ struct totals {
 struct import {
     enum cpti_span_mode mode;
     bool prints_sections;
+    bool prints_calls;
     struct cpti_output *log;          /* NULL: none is written */
     struct cpti_span_records records; /* of it */
     bool is_perfetto;                 /* it is a trace of Perfetto instead */
@@ -113,6 +114,40 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
 }
 
 /* --- Annotations, and records --- */
+
+static void json_bytes_of(struct cpti_json *json, const char *key, uint64_t bytes)
+{
+    if (bytes == 0) {
+        cpti_json_null(json, key);
+    } else {
+        cpti_json_unsigned(json, key, bytes);
+    }
+}
+
+/* A line for each call of one service by another. */
+static void print_calls(struct import *import, struct cpt_bytes trace)
+{
+    const struct cpti_spans *spans = import->spans;
+    const struct cpti_span *root = cpti_spans_at(spans, cpti_spans_root(spans));
+    struct cpti_json *json = &import->json;
+
+    for (uint32_t i = 0; i < cpti_spans_count(spans); i++) {
+        struct cpti_span_call call;
+
+        if (!cpti_spans_call(spans, i, &call)) {
+            continue;
+        }
+        cpti_json_open(json, NULL, '{');
+        cpti_json_bytes(json, "trace_id", trace);
+        cpti_json_bytes(json, "service", root->service);
+        cpti_json_bytes(json, "method", root->operation);
+        cpti_json_bytes(json, "from", call.from);
+        cpti_json_bytes(json, "to", call.to);
+        json_bytes_of(json, "request_bytes", call.request_bytes);
+        json_bytes_of(json, "reply_bytes", call.reply_bytes);
+        cpti_json_close(json);
+    }
+}
 
 /* Adds the sections of a trace. */
 static void annotate(struct import *import)
@@ -192,6 +227,9 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
     cpti_moved_clocks_add(&import->totals.clocks, spans);
     if (import->prints_sections) {
         print_sections(import, trace, &report);
+    }
+    if (import->prints_calls) {
+        print_calls(import, trace);
     }
     if (import->annotation != NULL) {
         annotate(import);
@@ -524,14 +562,15 @@ static int check_outputs(const struct cpti_arguments *arguments)
     const char *output = cpti_value(arguments, "output");
     const char *copy = cpti_value(arguments, "annotate");
     const bool has_sections = cpti_has(arguments, "sections");
+    const bool has_calls = cpti_has(arguments, "calls");
 
-    if (output == NULL && copy == NULL && !has_sections) {
+    if (output == NULL && copy == NULL && !has_sections && !has_calls) {
         return cpti_usage("'cpt import' needs --output FILE for a path log, "
-                          "--sections, or --annotate FILE");
+                          "--sections, --calls, or --annotate FILE");
     }
-    if (has_sections + is_stdout(output) + is_stdout(copy) > 1) {
-        return cpti_usage("standard output takes one of a path log, --sections and "
-                          "--annotate");
+    if (has_sections + has_calls + is_stdout(output) + is_stdout(copy) > 1) {
+        return cpti_usage("standard output takes one of a path log, --sections, "
+                          "--calls and --annotate");
     }
     if (copy != NULL &&
         (arguments->operand_count != 1 || is_stdout(arguments->operands[0]))) {
@@ -548,6 +587,7 @@ static int run(const struct cpti_arguments *arguments)
     struct cpti_output log;
     struct cpti_output copy;
     struct import import = {.prints_sections = cpti_has(arguments, "sections"),
+                            .prints_calls = cpti_has(arguments, "calls"),
                             .json = {.file = stdout}};
     uint64_t limit_mb = 0;
     int status = read_mode(arguments, &import.mode);
@@ -575,7 +615,8 @@ static int run(const struct cpti_arguments *arguments)
         return status;
     }
     import.progress_ns =
-        isatty(STDERR_FILENO) && !(import.prints_sections && isatty(STDOUT_FILENO))
+        isatty(STDERR_FILENO) && !((import.prints_sections || import.prints_calls) &&
+                                   isatty(STDOUT_FILENO))
             ? cpti_now_ns() + progress_interval_ns
             : 0;
     return import_all(&import, arguments);
@@ -585,6 +626,7 @@ static const struct cpti_option options[] = {
     {"output", 'o', "FILE",
      "write a path log; '-' is standard output; X.pftrace: a trace for Perfetto"},
     {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
+    {"calls", 0, NULL, "print each call between two services as a line of JSON"},
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
@@ -652,6 +694,10 @@ const struct cpti_command cpti_command_import = {
         "\n"
         "What cannot be used is counted in messages. The exit status is 1 if something "
         "could not be read; the rest was.\n"
+        "\n"
+        "--calls prints, for each call of one service by another, trace_id, service "
+        "and method of the root, from, to, request_bytes and reply_bytes (null if its "
+        "spans do not say).\n"
         "\n"
         "--sections prints, for each trace, trace_id, root_start_us, root_end_us, "
         "sections (span_id, start_us, end_us; in the order of time), dropped and "

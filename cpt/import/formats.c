@@ -81,6 +81,27 @@ unsigned char cpti_read_kind(struct cpt_bytes word)
     X(5, "server.address")                                                             \
     X(6, "peer.service")
 
+/* Sizes of bodies, by today's names and by those before. */
+static bool note_size(struct cpti_span *span, struct cpt_bytes key,
+                      struct cpti_attribute value)
+{
+    const bool is_request = cpti_is_key(key, "http.request.body.size") ||
+                            cpti_is_key(key, "http.request_content_length") ||
+                            cpti_is_key(key, "messaging.message.body.size") ||
+                            cpti_is_key(key, "messaging.message_payload_size_bytes");
+    const bool is_reply = cpti_is_key(key, "http.response.body.size") ||
+                          cpti_is_key(key, "http.response_content_length");
+    uint64_t bytes = value.number;
+
+    if (!is_request && !is_reply) {
+        return false;
+    }
+    if (value.is_number || from_digits(value.text, 1, &bytes)) {
+        *(is_request ? &span->request_bytes : &span->reply_bytes) = bytes;
+    }
+    return true;
+}
+
 /* 0: not at all. */
 static unsigned names_peer(struct cpt_bytes key)
 {
@@ -131,7 +152,9 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
 {
     const unsigned rank = names_peer(key);
 
-    if (key.bytes > 4 && memcmp(key.data, "cpt.", 4) == 0) {
+    if (key.bytes > 18) {
+        (void)note_size(span, key, value);
+    } else if (key.bytes > 4 && memcmp(key.data, "cpt.", 4) == 0) {
         note_wait(span, key, value);
     } else if (cpti_is_key(key, "span.kind")) {
         const unsigned char kind = cpti_read_kind(value.text);
@@ -153,8 +176,11 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
 
 bool cpti_attribute_matters(struct cpt_bytes key)
 {
-    return key.bytes >= 5 && key.bytes <= 18 &&
-           memchr("cdempsnw", *key.data, 8) != NULL;
+    const char first = key.bytes > 0 ? *key.data : 0;
+
+    return key.bytes >= 5 && key.bytes <= 18
+               ? memchr("cdempsnw", first, 8) != NULL
+               : key.bytes >= 22 && key.bytes <= 36 && (first == 'h' || first == 'm');
 }
 
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,

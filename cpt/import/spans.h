@@ -62,7 +62,9 @@ struct cpti_span {
     struct cpt_bytes note; /* what our own framework says beside; notes.h */
     uint64_t start_ns;
     uint64_t duration_ns;
-    uint64_t number;         /* in its file; for who adds it */
+    uint64_t number;        /* in its file; for who adds it */
+    uint64_t request_bytes; /* of the body of its call; 0: it does not say */
+    uint64_t reply_bytes;
     uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
     uint32_t wait_count;     /* how many of its children are waits, if it tells */
     unsigned char kind;      /* enum cpti_span_kind */
@@ -114,6 +116,14 @@ enum cpti_span_mode {
     /* As CRISP: children that overlap by 1 % keep their time, and their parent loses as
      * much of its own. Sections may overlap. */
     CPTI_SPANS_CRISP = 2
+};
+
+/* A call of one service by another. */
+struct cpti_span_call {
+    struct cpt_bytes from;
+    struct cpt_bytes to;
+    uint64_t request_bytes; /* 0: unknown */
+    uint64_t reply_bytes;
 };
 
 /* Time on the critical path that belongs to one span alone. */
@@ -221,5 +231,10 @@ cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path);
  * CPT_LIMIT. After another one than CPT_END, discard @path.
  */
 cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path);
+
+/* Whether span @number, of a set that was resolved, is the server's side of a call of
+ * another service, or the client's if there is no other: then *@call is that. */
+bool cpti_spans_call(const struct cpti_spans *spans, uint32_t number,
+                     struct cpti_span_call *call);
 
 #endif
