@@ -13,6 +13,9 @@
  *                                 docs/sampling.md has what a rule may say; a rule that
  *                                 has ended is off, and a notice says so (reason
  *                                 "ended")
+ *      glance_bytes = 256         what callees may answer with, of requests that only
+ *      whole_rate = 10/s          rules about their end trace; and when those ask for
+ *      whole_time = 60s           all
  *
  * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
  * as the program set it. A file that is bad - an unknown key, one twice, a value that

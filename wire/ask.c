@@ -19,7 +19,6 @@
 #include "wire/cpt_metadata.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { INTEGER_DIGITS_MAX = 15, DECIMAL_DIGITS_MAX = 12, FRACTION_DIGITS_MAX = 3 };
@@ -261,10 +260,45 @@ struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received, size_t own_byt
     return ask;
 }
 
+/* Each traced call has an ask, so its text is made without stdio. */
+static char *put_text(char *at, const char *text)
+{
+    const size_t bytes = strlen(text);
+
+    memcpy(at, text, bytes);
+    return at + bytes;
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count != 0) {
+        *at++ = digits[--count];
+    }
+    return at;
+}
+
 size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity)
 {
-    const int bytes = snprintf(text, capacity, "%u;max=%zu%s", ask->version,
-                               ask->bytes_max, ask->is_forced ? ";forced" : "");
+    char whole[64];
+    char *at = put_number(whole, ask->version);
+    size_t bytes = 0;
 
-    return bytes < 0 ? 0 : (size_t)bytes;
+    at = put_text(at, ";max=");
+    at = put_number(at, ask->bytes_max);
+    at = put_text(at, ask->is_forced ? ";forced" : "");
+    bytes = (size_t)(at - whole);
+    if (capacity != 0) {
+        const size_t kept = bytes < capacity ? bytes : capacity - 1;
+
+        memcpy(text, whole, kept);
+        text[kept] = '\0';
+    }
+    return bytes;
 }

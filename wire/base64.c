@@ -33,6 +33,7 @@ size_t cpt_base64_encode(const void *data, size_t bytes, char *text, size_t capa
          bytes -= 6, in += 6, out += 8) { /* six of eight that are there */
         const uint64_t word = __builtin_bswap64(cpti_load(in));
 
+#pragma GCC unroll 8
         for (unsigned i = 0; i < 8; i++) {
             text[out + i] = alphabet[word >> (58 - 6 * i) & 63];
         }
