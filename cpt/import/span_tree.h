@@ -16,6 +16,14 @@ enum cpti_span_fate {
         CPTI_SPAN_IN_TREE
 };
 
+/* What a span says that the walk asks for: nodes lie closer together than spans. */
+enum cpti_span_trait {
+    CPTI_SPAN_HAS_TIME = 1,
+    CPTI_SPAN_IS_WAIT = 2,
+    CPTI_SPAN_TELLS_WAITS = 4,
+    CPTI_SPAN_HAS_LINK = 8
+};
+
 /* What the tree knows of a span. */
 struct cpti_span_node {
     uint64_t start_ns; /* cut to the parent's time */
@@ -24,9 +32,12 @@ struct cpti_span_node {
     uint32_t server;      /* the server's side of this client span, or none */
     uint32_t children_at; /* its children: numbers[children_at], … */
     uint32_t child_count;
-    uint32_t frame; /* of the path, once it has one */
+    uint32_t in_tree; /* of them, the first ones if `is_plain`, latest end first */
+    uint32_t frame;   /* of the path, once it has one */
     unsigned char fate;
-    bool is_below;        /* for span_explain.c */
+    unsigned char traits; /* enum cpti_span_trait */
+    bool is_plain; /* it tells no waits; no child in the tree is one, or timeless */
+    bool is_below; /* for span_explain.c */
     uint32_t followed_in; /* the last walk that went on where its link says */
     uint32_t entered_in;  /* the last walk that entered it, … */
     uint64_t until_ns;    /* … and took it to be on the path until then, at most */
@@ -40,7 +51,7 @@ struct cpti_span_key {
 };
 
 /* A span that the walk has entered. Its children are the last keys: the keys, too, are
- * a stack. */
+ * a stack. Or they are those of the tree, in the order that they have there. */
 struct cpti_span_visit {
     uint64_t cursor_ns;  /* all later time has been given away */
     uint64_t overlap_ns; /* of its children, in part; see CPTI_SPANS_CRISP */
@@ -48,8 +59,9 @@ struct cpti_span_visit {
     uint32_t keys_at;
     uint32_t next_key; /* those before it have been looked at */
     bool has_picked;
-    bool tells;   /* its keys are its waits */
-    bool is_jump; /* the visit before it is not of its parent */
+    bool tells;     /* its keys are its waits */
+    bool is_listed; /* it has no keys: its children are as the tree has them */
+    bool is_jump;   /* the visit before it is not of its parent */
 };
 
 struct cpti_spans {
@@ -99,6 +111,15 @@ bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number);
 uint32_t cpti_spans_timed_above(const struct cpti_spans *spans, uint32_t number);
 cpt_status cpti_spans_rival(struct cpti_spans *spans, uint32_t parent, uint32_t number,
                             uint32_t *rival);
+
+/* Puts the children of all spans in the order in which a walk looks at them. */
+void cpti_spans_order_children(struct cpti_spans *spans);
+
+static inline bool cpti_spans_has(const struct cpti_spans *spans, uint32_t number,
+                                  enum cpti_span_trait trait)
+{
+    return (spans->nodes[number].traits & (unsigned)trait) != 0;
+}
 
 /* Whether the last walk entered span @number. */
 static inline bool cpti_spans_is_entered(const struct cpti_spans *spans,

@@ -15,8 +15,9 @@
  * what "before" is, and here two children may overlap by 1 % of their parent's time,
  * because clocks and threads do. What overlaps is cut from the earlier one.
  *
- * The children of a span are put in order when it is entered. Spans that are never
- * entered cost nothing.
+ * The children of all spans are put in order once, as most walks need it. Where the end
+ * of a span is cut by the one that ended after it, or it tells its waits, its children
+ * are put in order again when it is entered, by keys.
  *
  * A span that tells when it waited is walked by that alone (exact mode; as in
  * docs/model.md): of its children only the waits are picked, from the last one
@@ -32,6 +33,7 @@
 
 enum {
     OVERLAP_SHARE = 100, /* 1 % */
+    FEW = 16,            /* to be sorted one by one */
     WORK_FEW = 1024,
     WORK_PER_SPAN = 32 /* entering it, and looking at it as a child */
 };
@@ -92,11 +94,9 @@ static void reverse(struct cpti_spans *spans)
 
 /* --- The children of a span, the one to be picked first in front --- */
 
-static int compare_keys(const void *left, const void *right, void *spans)
+static int compare_key(const struct cpti_spans *spans, const struct cpti_span_key *a,
+                       const struct cpti_span_key *b)
 {
-    const struct cpti_span_key *a = left;
-    const struct cpti_span_key *b = right;
-
     if (a->end_ns != b->end_ns) {
         return a->end_ns > b->end_ns ? -1 : 1;
     }
@@ -109,11 +109,14 @@ static int compare_keys(const void *left, const void *right, void *spans)
     return cpti_spans_order(spans, a->span, b->span);
 }
 
+static int compare_keys(const void *left, const void *right, void *spans)
+{
+    return compare_key(spans, left, right);
+}
+
 static void sort_keys(struct cpti_spans *spans, struct cpti_span_key *keys,
                       size_t count)
 {
-    enum { FEW = 16 };
-
     if (count > FEW) {
         qsort_r(keys, count, sizeof *keys, compare_keys, spans);
         return;
@@ -122,10 +125,75 @@ static void sort_keys(struct cpti_spans *spans, struct cpti_span_key *keys,
         const struct cpti_span_key key = keys[i];
         size_t k = i;
 
-        for (; k > 0 && compare_keys(&key, &keys[k - 1], spans) < 0; k--) {
+        for (; k > 0 && compare_key(spans, &key, &keys[k - 1]) < 0; k--) {
             keys[k] = keys[k - 1];
         }
         keys[k] = key;
+    }
+}
+
+static struct cpti_span_key key_of(const struct cpti_spans *spans, uint32_t number)
+{
+    return (struct cpti_span_key){spans->nodes[number].end_ns,
+                                  spans->nodes[number].start_ns, number};
+}
+
+static int compare_numbers(const void *left, const void *right, void *context)
+{
+    const struct cpti_spans *spans = context;
+    const struct cpti_span_key a = key_of(spans, *(const uint32_t *)left);
+    const struct cpti_span_key b = key_of(spans, *(const uint32_t *)right);
+
+    return compare_key(spans, &a, &b);
+}
+
+/* Puts the children of @node that are in the tree in front, and in order. */
+static void order_children(struct cpti_spans *spans, struct cpti_span_node *node)
+{
+    uint32_t *children = &spans->numbers[node->children_at];
+
+    node->is_plain = (node->traits & CPTI_SPAN_TELLS_WAITS) == 0;
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const uint32_t child = children[i];
+
+        if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE) {
+            children[i] = children[node->in_tree];
+            children[node->in_tree++] = child;
+            node->is_plain &=
+                (spans->nodes[child].traits &
+                 (CPTI_SPAN_HAS_TIME | CPTI_SPAN_IS_WAIT)) == CPTI_SPAN_HAS_TIME;
+        }
+    }
+    if (!node->is_plain || node->in_tree < 2) {
+        return;
+    }
+    if (node->in_tree > FEW) {
+        qsort_r(children, node->in_tree, sizeof *children, compare_numbers, spans);
+        return;
+    }
+    for (uint32_t i = 1; i < node->in_tree; i++) {
+        const uint32_t child = children[i];
+        const struct cpti_span_key key = key_of(spans, child);
+        uint32_t k = i;
+
+        for (; k > 0; k--) {
+            const struct cpti_span_key before = key_of(spans, children[k - 1]);
+
+            if (compare_key(spans, &key, &before) >= 0) {
+                break;
+            }
+            children[k] = children[k - 1];
+        }
+        children[k] = child;
+    }
+}
+
+void cpti_spans_order_children(struct cpti_spans *spans)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        if (spans->nodes[i].fate == CPTI_SPAN_IN_TREE) {
+            order_children(spans, &spans->nodes[i]);
+        }
     }
 }
 
@@ -147,7 +215,8 @@ static cpt_status key_push(struct cpti_spans *spans, struct cpti_span_key key)
 
 static bool is_wait(const struct cpti_spans *spans, uint32_t number)
 {
-    return spans->mode == CPTI_SPANS_EXACT && spans->items[number].is_wait;
+    return spans->mode == CPTI_SPANS_EXACT &&
+           cpti_spans_has(spans, number, CPTI_SPAN_IS_WAIT);
 }
 
 bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number)
@@ -155,13 +224,15 @@ bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number)
     const struct cpti_span_node *node = &spans->nodes[number];
     uint32_t count = 0;
 
-    if (spans->mode != CPTI_SPANS_EXACT || !spans->items[number].tells_waits) {
+    if (spans->mode != CPTI_SPANS_EXACT ||
+        !cpti_spans_has(spans, number, CPTI_SPAN_TELLS_WAITS)) {
         return false;
     }
     for (uint32_t i = 0; i < node->child_count; i++) {
         const uint32_t child = spans->numbers[node->children_at + i];
 
-        count += is_wait(spans, child) && spans->items[child].has_time &&
+        count += is_wait(spans, child) &&
+                 cpti_spans_has(spans, child, CPTI_SPAN_HAS_TIME) &&
                  spans->nodes[child].fate == CPTI_SPAN_IN_TREE;
     }
     return count == spans->items[number].wait_count;
@@ -188,7 +259,7 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span, bool te
                 is_wait(spans, number) != tells) {
                 continue;
             }
-            if (!spans->items[number].has_time) {
+            if ((child->traits & CPTI_SPAN_HAS_TIME) == 0) {
                 spans->queue[open++] = number;
                 continue;
             }
@@ -206,7 +277,8 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span, bool te
 
 /* --- The walk --- */
 
-/* Notes whether span @visit->span, just entered, leaves it open who waited. */
+/* Notes whether span @visit->span, just entered with its keys, leaves it open who
+ * waited. */
 static void judge(struct cpti_spans *spans, const struct cpti_span_visit *visit)
 {
     const struct cpti_span_node *node = &spans->nodes[visit->span];
@@ -238,7 +310,9 @@ static void note(struct cpti_spans *spans, uint32_t number, uint64_t until_ns)
 static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_ns,
                         bool is_jump)
 {
-    const size_t cost = 1 + (size_t)spans->nodes[span].child_count;
+    const struct cpti_span_node *node = &spans->nodes[span];
+    const size_t cost = 1 + (size_t)node->child_count;
+    struct cpti_span_visit *visit = NULL;
     void *visits = spans->visits;
     cpt_status status = CPT_OK;
 
@@ -252,17 +326,21 @@ static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_
             return status;
         }
     }
-    spans->visits[spans->visit_count] =
-        (struct cpti_span_visit){.cursor_ns = until_ns,
-                                 .span = span,
-                                 .keys_at = (uint32_t)spans->key_count,
-                                 .next_key = (uint32_t)spans->key_count,
-                                 .tells = cpti_spans_tells_waits(spans, span),
-                                 .is_jump = is_jump};
-    status =
-        push_children(spans, span, spans->visits[spans->visit_count].tells, until_ns);
-    judge(spans, &spans->visits[spans->visit_count++]);
+    visit = &spans->visits[spans->visit_count++];
+    *visit = (struct cpti_span_visit){.cursor_ns = until_ns,
+                                      .span = span,
+                                      .keys_at = (uint32_t)spans->key_count,
+                                      .next_key = (uint32_t)spans->key_count,
+                                      .is_jump = is_jump};
     note(spans, span, until_ns);
+    if (!spans->is_exact && node->is_plain && until_ns == node->end_ns) {
+        visit->is_listed = true;
+        visit->next_key = 0;
+        return CPT_OK;
+    }
+    visit->tells = cpti_spans_tells_waits(spans, span);
+    status = push_children(spans, span, visit->tells, until_ns);
+    judge(spans, visit);
     return status;
 }
 
@@ -271,16 +349,16 @@ static bool is_next(const struct cpti_spans *spans, const struct cpti_span_visit
                     const struct cpti_span_key *key, enum cpti_span_mode mode)
 {
     const struct cpti_span_node *node = &spans->nodes[visit->span];
-    const uint64_t overlap_ns = (node->end_ns - node->start_ns) / OVERLAP_SHARE;
 
     if (key->start_ns >= visit->cursor_ns) {
         return false;
     }
-    if (!visit->has_picked || visit->tells) {
+    if (!visit->has_picked || visit->tells || key->end_ns < visit->cursor_ns) {
         return true;
     }
-    return mode == CPTI_SPANS_JAEGER_UI ? key->end_ns < visit->cursor_ns
-                                        : key->end_ns <= visit->cursor_ns + overlap_ns;
+    return mode != CPTI_SPANS_JAEGER_UI &&
+           key->end_ns - visit->cursor_ns <=
+               (node->end_ns - node->start_ns) / OVERLAP_SHARE;
 }
 
 /* Gives the time from @start_ns to the cursor to the span itself, less what its
@@ -331,7 +409,8 @@ static uint32_t follow(struct cpti_spans *spans, uint32_t number, uint64_t until
     found = cpti_spans_find(spans, link);
     if (found == CPTI_SPAN_NONE || spans->work_left == 0 ||
         spans->nodes[found].fate != CPTI_SPAN_IN_TREE ||
-        !spans->items[found].has_time || spans->items[found].is_wait) {
+        !cpti_spans_has(spans, found, CPTI_SPAN_HAS_TIME) ||
+        cpti_spans_has(spans, found, CPTI_SPAN_IS_WAIT)) {
         spans->is_exact = false; /* it is not here */
         return CPTI_SPAN_NONE;
     }
@@ -346,7 +425,8 @@ uint32_t cpti_spans_timed_above(const struct cpti_spans *spans, uint32_t number)
 {
     do {
         number = spans->nodes[number].parent;
-    } while (number != CPTI_SPAN_NONE && !spans->items[number].has_time);
+    } while (number != CPTI_SPAN_NONE &&
+             !cpti_spans_has(spans, number, CPTI_SPAN_HAS_TIME));
     return number;
 }
 
@@ -408,7 +488,8 @@ static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
 
     spans->visit_count--;
     spans->key_count = visit->keys_at;
-    if (status == CPT_OK && spans->mode == CPTI_SPANS_EXACT && span != spans->root) {
+    if (status == CPT_OK && spans->mode == CPTI_SPANS_EXACT && span != spans->root &&
+        cpti_spans_has(spans, span, CPTI_SPAN_HAS_LINK)) {
         before = follow(spans, span, start_ns);
     }
     if (before != CPTI_SPAN_NONE) {
@@ -423,6 +504,30 @@ static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
                    : status;
     }
     return is_jump && status == CPT_OK ? go_back(spans, span, start_ns) : status;
+}
+
+/* The next child of @visit, the last one, that is picked; false: there is none. */
+static bool next_child(const struct cpti_spans *spans, struct cpti_span_visit *visit,
+                       struct cpti_span_key *key)
+{
+    const struct cpti_span_node *node = &spans->nodes[visit->span];
+
+    if (visit->is_listed) {
+        while (visit->next_key < node->in_tree) {
+            *key = key_of(spans, spans->numbers[node->children_at + visit->next_key++]);
+            if (is_next(spans, visit, key, spans->mode)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    while (visit->next_key < spans->key_count) {
+        *key = spans->keys[visit->next_key++];
+        if (is_next(spans, visit, key, spans->mode)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void begin(struct cpti_spans *spans, enum cpti_span_mode mode)
@@ -450,18 +555,14 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
     status = enter(spans, spans->root, spans->nodes[spans->root].end_ns, true);
     while (spans->visit_count > 0 && status == CPT_OK) {
         struct cpti_span_visit *visit = &spans->visits[spans->visit_count - 1];
-        bool is_found = false;
+        struct cpti_span_key key;
 
-        /* the keys of the last visit are the last keys */
-        while (visit->next_key < spans->key_count && !is_found) {
-            is_found = is_next(spans, visit, &spans->keys[visit->next_key++], mode);
-        }
-        if (!is_found) {
+        if (!next_child(spans, visit, &key)) {
             status = leave(spans, visit);
         } else if (visit->tells) {
-            status = pick_wait(spans, visit, spans->keys[visit->next_key - 1]);
+            status = pick_wait(spans, visit, key);
         } else {
-            status = pick(spans, visit, spans->keys[visit->next_key - 1], mode);
+            status = pick(spans, visit, key, mode);
         }
     }
     reverse(spans);

@@ -270,8 +270,16 @@ static void meet(struct cpti_spans *spans, uint32_t first, uint32_t other, size_
 
 static void clear_node(struct cpti_spans *spans, uint32_t number)
 {
-    spans->nodes[number] = (struct cpti_span_node){
-        .parent = CPTI_SPAN_NONE, .server = CPTI_SPAN_NONE, .frame = CPTI_SPAN_NONE};
+    const struct cpti_span *span = &spans->items[number];
+    const unsigned traits = (span->has_time ? CPTI_SPAN_HAS_TIME : 0U) |
+                            (span->is_wait ? CPTI_SPAN_IS_WAIT : 0U) |
+                            (span->tells_waits ? CPTI_SPAN_TELLS_WAITS : 0U) |
+                            (span->link.bytes > 0 ? CPTI_SPAN_HAS_LINK : 0U);
+
+    spans->nodes[number] = (struct cpti_span_node){.parent = CPTI_SPAN_NONE,
+                                                   .server = CPTI_SPAN_NONE,
+                                                   .frame = CPTI_SPAN_NONE,
+                                                   .traits = (unsigned char)traits};
 }
 
 static void clear_nodes(struct cpti_spans *spans)
@@ -692,6 +700,7 @@ cpt_status cpti_spans_resolve(struct cpti_spans *spans,
     }
     list_children(spans);
     spread_all(spans);
+    cpti_spans_order_children(spans);
     count(spans, report);
     return CPT_OK;
 }
