@@ -198,7 +198,25 @@ static inline size_t count_bits(uint64_t bits)
     return (size_t)((bits * EACH(1)) >> 56);
 }
 
-/* Passes whole blocks in which the brackets do not end and nothing is escaped. */
+/* Passes brackets of a block one by one, up to the one that ends them all. true: there
+ * is one, and `at` is behind it. */
+static bool pass_last(struct scan *scan, uint64_t opens, uint64_t closes)
+{
+    size_t depth = scan->depth;
+
+    for (uint64_t left = opens | closes; left != 0; left &= left - 1) {
+        depth += (opens & left & (~left + 1)) != 0 ? 1 : SIZE_MAX;
+        if (depth == 0) {
+            scan->at += (size_t)__builtin_ctzll(left) + 1;
+            scan->depth = 0;
+            scan->is_in_string = false;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Passes blocks in which nothing is escaped, up to the end of the brackets. */
 static void pass_blocks(struct scan *scan)
 {
     while (scan->end - scan->at >= BLOCK_BYTES) {
@@ -209,7 +227,8 @@ static void pass_blocks(struct scan *scan)
         const uint64_t closes = block.closes & ~strings;
         const size_t close_count = count_bits(closes);
 
-        if (block.escapes != 0 || close_count >= scan->depth) {
+        if (block.escapes != 0 ||
+            (close_count >= scan->depth && pass_last(scan, opens, closes))) {
             return;
         }
         scan->depth += count_bits(opens) - close_count;
