@@ -17,7 +17,7 @@ enum {
     MODEL_SEGMENTS_MAX = 8,
     MODEL_DEPTH_MAX = 4,
     MODEL_TEXT_BYTES = 512,
-    MODEL_RUNS_MAX = MODEL_SEGMENTS_MAX + 2
+    MODEL_RUNS_MAX = MODEL_SEGMENTS_MAX + 4 /* the kinds that a splice adds */
 };
 
 struct model_segment {
