@@ -122,26 +122,39 @@ corrupt:
     return CPT_CORRUPT;
 }
 
-static char *write_hex(char *text, const unsigned char *bytes, size_t count)
+/* Writes 8 @bytes as 16 digits. */
+static void write_16(char *text, const unsigned char bytes[8])
 {
-    static const char digits[] = "0123456789abcdef";
+    eight read;
+    pairs pair;
+    sixteen digits;
 
-    for (size_t i = 0; i < count; i++) {
-        *text++ = digits[bytes[i] >> 4];
-        *text++ = digits[bytes[i] & 15];
-    }
-    return text;
+    memcpy(&read, bytes, sizeof read);
+    pair = __builtin_convertvector(read, pairs);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    pair = pair >> 4 | (pair & 15) << 8;
+#else
+    pair = (pair & 240) << 4 | (pair & 15);
+#endif
+    memcpy(&digits, &pair, sizeof digits);
+    digits += '0' + ((digits > 9) & LETTER_AT);
+    memcpy(text, &digits, sizeof digits);
 }
 
 void cpt_traceparent_format(const struct cpt_traceparent *parent,
                             char text[CPT_TRACEPARENT_BYTES + 1])
 {
+    static const char digits[] = "0123456789abcdef";
+
     text[0] = '0';
     text[1] = '0';
     text[TRACE_AT - 1] = '-';
+    write_16(text + TRACE_AT, parent->trace_id);
+    write_16(text + TRACE_AT + 16, parent->trace_id + 8);
     text[PARENT_AT - 1] = '-';
+    write_16(text + PARENT_AT, parent->parent_id);
     text[FLAGS_AT - 1] = '-';
-    (void)write_hex(text + TRACE_AT, parent->trace_id, sizeof parent->trace_id);
-    (void)write_hex(text + PARENT_AT, parent->parent_id, sizeof parent->parent_id);
-    *write_hex(text + FLAGS_AT, &parent->flags, 1) = '\0';
+    text[FLAGS_AT] = digits[parent->flags >> 4];
+    text[FLAGS_AT + 1] = digits[parent->flags & 15];
+    text[VALUE_BYTES] = '\0';
 }

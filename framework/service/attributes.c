@@ -51,6 +51,7 @@ static struct cpt_attribute *place(struct cpt_request *request, struct cpt_bytes
     return attribute;
 }
 
+/* @request is traced. */
 static void set(struct cpt_request *request, const char *key, unsigned type,
                 union cpt_attribute_value value)
 {
@@ -59,9 +60,6 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     struct cpt_attribute *attribute = NULL;
     bool is_kept = false;
 
-    if (!request->is_traced) {
-        return;
-    }
     while (request->nest.parent != NULL) { /* a component has no record of its own */
         request = request->nest.parent;
     }
@@ -90,26 +88,35 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
 void cpt_request_set_text(struct cpt_request *request, const char *key,
                           const char *text)
 {
-    set(request, key, CPT_ATTRIBUTE_TEXT,
-        (union cpt_attribute_value){.text = cpt_bytes_of(text)});
+    if (request->is_traced) {
+        set(request, key, CPT_ATTRIBUTE_TEXT,
+            (union cpt_attribute_value){.text = cpt_bytes_of(text)});
+    }
 }
 
 void cpt_request_set_integer(struct cpt_request *request, const char *key,
                              int64_t number)
 {
-    set(request, key, CPT_ATTRIBUTE_INTEGER,
-        (union cpt_attribute_value){.integer = number});
+    if (request->is_traced) {
+        set(request, key, CPT_ATTRIBUTE_INTEGER,
+            (union cpt_attribute_value){.integer = number});
+    }
 }
 
 void cpt_request_set_float(struct cpt_request *request, const char *key, double number)
 {
-    set(request, key, CPT_ATTRIBUTE_FLOAT, (union cpt_attribute_value){.real = number});
+    if (request->is_traced) {
+        set(request, key, CPT_ATTRIBUTE_FLOAT,
+            (union cpt_attribute_value){.real = number});
+    }
 }
 
 void cpt_request_set_bool(struct cpt_request *request, const char *key, int is_true)
 {
-    set(request, key, CPT_ATTRIBUTE_BOOL,
-        (union cpt_attribute_value){.is_true = is_true != 0});
+    if (request->is_traced) {
+        set(request, key, CPT_ATTRIBUTE_BOOL,
+            (union cpt_attribute_value){.is_true = is_true != 0});
+    }
 }
 
 struct cpt_attribute *cpti_attributes_close(struct cpt_request *request, size_t *count)
