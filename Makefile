@@ -24,7 +24,7 @@ TEST_PACKAGES = g++ libsimdjson-dev libcunit1-dev golang-go graphviz curl clang-
 	libssl-dev openssl \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
-	fakeroot spin
+	fakeroot spin libgrpc-dev
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
 	haproxy apache2-bin varnish squid python3-grpcio python3-requests $(LANGUAGE_PACKAGES)

@@ -41,4 +41,22 @@ cc -o "$work/consumer" "$source/tests/checks/consumer/consumer.c" \
     $(pkg-config --cflags --libs cpt)
 LD_LIBRARY_PATH=$lib "$work/consumer" | grep -qxF 'A: parse 200'
 LD_LIBRARY_PATH=$lib "$work/root/usr/bin/cpt" --version
+
+# gRPC by pkg-config and by CMake; no other package needs its library.
+# shellcheck disable=SC2046
+cc -o "$work/consumer-grpc" "$source/tests/checks/consumer/consumer_grpc.c" \
+    $(pkg-config --cflags --libs cpt-grpc)
+LD_LIBRARY_PATH=$lib "$work/consumer-grpc" | grep -qxF gRPC
+cmake -S "$source/tests/checks/consumer" -B "$work/use-grpc" -DBY=grpc \
+    -DCMAKE_PREFIX_PATH="$work/root/usr" > "$work/output" 2>&1 &&
+    cmake --build "$work/use-grpc" >> "$work/output" 2>&1 || { cat "$work/output"; exit 1; }
+LD_LIBRARY_PATH=$lib "$work/use-grpc/consumer" | grep -qxF gRPC
+for package in "$work"/*.deb; do
+    case $package in *grpc*) continue ;; esac
+    if dpkg-deb -f "$package" Depends | grep -q grpc ||
+        dpkg-deb -c "$package" | grep -q 'cpt[_-]grpc\|collect-grpc'; then
+        echo "deb: $package needs gRPC, or has files of it"
+        exit 1
+    fi
+done
 echo "deb: $(find "$work" -maxdepth 1 -name '*.deb' | wc -l) packages"
