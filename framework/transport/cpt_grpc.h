@@ -120,8 +120,8 @@ CPT_API cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *se
                                    uint16_t *bound_port, struct cpt_error *error);
 
 /*
- * The same with TLS, by the files of HTTP (struct cpt_http_tls), which are read now and
- * not again. CPT_IO, CPT_INVALID, CPT_LIMIT with the name of the file that is bad, and
+ * The same with TLS, by the files of HTTP (struct cpt_http_tls), which are read now, and
+ * by cpt_grpc_reload_tls(). CPT_IO, CPT_INVALID, CPT_LIMIT with the name of the file that is bad, and
  * the reason. What a client's certificate is called may be trusted: "dns:tools.shop",
  * "uri:…", "email:…" of trusted_networks, but not "issuer:…".
  */
@@ -130,6 +130,15 @@ CPT_API cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc,
                                        const struct cpt_http_tls *tls,
                                        const char *address, uint16_t port,
                                        uint16_t *bound_port, struct cpt_error *error);
+
+/*
+ * Reads the files of all ports with TLS again: new connections get what is there now.
+ * If one of them is bad, none has changed: CPT_IO, CPT_INVALID, CPT_LIMIT with the name
+ * of the file and the reason, CPT_NO_MEMORY. Whether clients must show a certificate
+ * stays. Blocks while it reads; one thread at a time. For SIGHUP, and where a
+ * certificate was renewed. The certificates of calls are not read again.
+ */
+CPT_API cpt_status cpt_grpc_reload_tls(struct cpt_grpc *grpc, struct cpt_error *error);
 
 /* Whether Health/Check says SERVING, until it is stopped; at first it does. */
 CPT_API void cpt_grpc_set_ready(struct cpt_grpc *grpc, int is_ready);

@@ -237,6 +237,7 @@ void cpti_grpc_release(struct cpt_grpc *grpc)
         grpc_channel_credentials_release(grpc->secure);
     }
     grpc_shutdown();
+    cpti_grpc_certificates_free(grpc);
     (void)pthread_cond_destroy(&grpc->has_changed);
     cpti_lock_deinit(&grpc->lock);
     cpt_alloc_free(grpc->alloc, grpc);

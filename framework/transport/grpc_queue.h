@@ -43,6 +43,8 @@
       "messages of streams that were refused, and replies that were cut off, at a "    \
       "limit")                                                                         \
     X(cut_slow, "requests cut off because their message took too long to come")        \
+    X(tls_reloads, "how often certificates were read again")                           \
+    X(tls_reloads_refused, "certificates that were to be read again, but are bad")     \
     X(calls_sent, "calls passed to the transport")                                     \
     X(calls_refused, "calls refused because too many were open, or by gRPC")           \
     X(calls_failed, "calls that ended without a reply")                                \
@@ -80,7 +82,8 @@ struct cpt_grpc {
     struct cpt_grpc_options options;
     const struct cpt_alloc *alloc;
     grpc_completion_queue *queue;
-    grpc_resource_quota *quota;       /* of all servers */
+    grpc_resource_quota *quota;                  /* of all servers */
+    struct cpti_grpc_certificates *certificates; /* of ports; guarded by lock */
     grpc_channel_credentials *secure; /* of calls by TLS; NULL: the system's */
     pthread_t thread;
     struct cpti_grpc_link
@@ -215,6 +218,19 @@ struct cpti_grpc_server {
     bool is_asking;                /* a request is asked for; queue thread */
     bool is_secure;                /* with TLS */
 };
+
+/* --- grpc_tls_reload.c --- */
+
+/* The certificates of a port, of the files @tls with the contents @pem, which it takes;
+ * NULL without memory. It lives as long as @grpc. */
+struct cpti_grpc_certificates *
+cpti_grpc_certificates_new(struct cpt_grpc *grpc, const struct cpt_http_tls *tls,
+                           struct cpti_grpc_pem *pem);
+grpc_server_credentials *
+cpti_grpc_certificates_credentials(struct cpti_grpc_certificates *own);
+/* They are not read again: the port could not be opened. */
+void cpti_grpc_certificates_forget(struct cpti_grpc_certificates *own);
+void cpti_grpc_certificates_free(struct cpt_grpc *grpc);
 
 /* --- grpc_client.c --- */
 

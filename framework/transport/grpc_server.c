@@ -154,20 +154,28 @@ cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc, struct cpt_service *servic
                                struct cpt_error *error)
 {
     struct cpti_grpc_pem pem;
+    struct cpti_grpc_certificates *certificates = NULL;
     grpc_server_credentials *credentials = NULL;
     cpt_status status = cpti_grpc_pem_read(&pem, tls, true, grpc->alloc, error);
 
     if (status != CPT_OK) {
         return status;
     }
-    credentials = cpti_grpc_pem_server(&pem);
+    certificates = cpti_grpc_certificates_new(grpc, tls, &pem);
     cpti_grpc_pem_clear(&pem, grpc->alloc);
+    if (certificates == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a server");
+    }
+    credentials = cpti_grpc_certificates_credentials(certificates);
     if (credentials == NULL) {
         return cpt_error_set(error, CPT_INVALID, 0,
                              "gRPC does not take the certificates of a port");
     }
     status =
         listen_with(grpc, service, credentials, true, address, port, bound_port, error);
+    if (status != CPT_OK) {
+        cpti_grpc_certificates_forget(certificates);
+    }
     /* gRPC looks at them when it binds, and does not say which of both it was */
     return status != CPT_IO
                ? status

@@ -4,7 +4,7 @@
  * grpc_tls.c - certificates of ports and calls over gRPC; and whose a client's is
  *
  * The files are those of HTTP (struct cpt_http_tls), but gRPC takes their contents.
- * They are read once: what renews them begins another process.
+ * Those of ports are read again: grpc_tls_reload.c.
  */
 #include "framework/transport/grpc_tls.h"
 
@@ -132,16 +132,21 @@ void cpti_grpc_pem_clear(struct cpti_grpc_pem *pem, const struct cpt_alloc *allo
 
 /* --- What gRPC makes of them --- */
 
+grpc_ssl_client_certificate_request_type
+cpti_grpc_pem_asks(const struct cpti_grpc_pem *pem)
+{
+    return pem->ca == NULL ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+           : pem->requires_certificate
+               ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+               : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY;
+}
+
 grpc_server_credentials *cpti_grpc_pem_server(const struct cpti_grpc_pem *pem)
 {
     grpc_ssl_pem_key_cert_pair own = {pem->key, pem->certificate};
-    const grpc_ssl_client_certificate_request_type asks =
-        pem->ca == NULL ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-        : pem->requires_certificate
-            ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-            : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY;
 
-    return grpc_ssl_server_credentials_create_ex(pem->ca, &own, 1, asks, NULL);
+    return grpc_ssl_server_credentials_create_ex(pem->ca, &own, 1,
+                                                 cpti_grpc_pem_asks(pem), NULL);
 }
 
 grpc_channel_credentials *cpti_grpc_pem_channel(const struct cpti_grpc_pem *pem)

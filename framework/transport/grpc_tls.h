@@ -38,6 +38,10 @@ void cpti_grpc_pem_clear(struct cpti_grpc_pem *pem, const struct cpt_alloc *allo
 grpc_server_credentials *cpti_grpc_pem_server(const struct cpti_grpc_pem *pem);
 grpc_channel_credentials *cpti_grpc_pem_channel(const struct cpti_grpc_pem *pem);
 
+/* Whether clients are asked for a certificate. */
+grpc_ssl_client_certificate_request_type
+cpti_grpc_pem_asks(const struct cpti_grpc_pem *pem);
+
 /* The alternative names of the client's certificate, as `peer_names` of cpt_inbound. */
 struct cpti_grpc_names {
     struct cpt_bytes names[CPTI_GRPC_NAMES_MAX];

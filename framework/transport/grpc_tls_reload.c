@@ -14,6 +14,7 @@
 #include "framework/transport/grpc_queue.h"
 
 #include <grpc/grpc_security.h>
+#include <grpc/support/time.h>
 
 #include <string.h>
 
@@ -43,7 +44,10 @@ fetch(void *context, grpc_ssl_server_certificate_config **config)
     if (own->is_new) {
         const grpc_ssl_pem_key_cert_pair pair = {own->pem.key, own->pem.certificate};
 
-        *config = grpc_ssl_server_certificate_config_create(own->pem.ca, &pair, 1);
+        /* gRPC aborts without certificates of authorities, also if clients are asked
+         * for none; then nothing is compared with these. */
+        *config = grpc_ssl_server_certificate_config_create(
+            own->pem.ca != NULL ? own->pem.ca : own->pem.certificate, &pair, 1);
         own->is_new = false;
         status = GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
     }
@@ -131,6 +135,18 @@ void cpti_grpc_certificates_free(struct cpt_grpc *grpc)
 
 /* --- Again --- */
 
+/* A server with a port must not be destroyed otherwise. */
+static void shut_down(grpc_server *server)
+{
+    grpc_completion_queue *queue = grpc_completion_queue_create_for_pluck(NULL);
+
+    grpc_server_shutdown_and_notify(server, queue, server);
+    (void)grpc_completion_queue_pluck(queue, server, gpr_inf_future(GPR_CLOCK_REALTIME),
+                                      NULL);
+    grpc_completion_queue_shutdown(queue);
+    grpc_completion_queue_destroy(queue);
+}
+
 /* Whether gRPC would serve with @pem. */
 static bool is_taken(const struct cpti_grpc_pem *pem)
 {
@@ -142,6 +158,9 @@ static bool is_taken(const struct cpti_grpc_pem *pem)
 
     if (credentials != NULL) {
         grpc_server_credentials_release(credentials);
+    }
+    if (is_good) {
+        shut_down(trial);
     }
     grpc_server_destroy(trial);
     return is_good;

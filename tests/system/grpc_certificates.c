@@ -163,6 +163,59 @@ static void try_calls(const struct grpc_service *made)
     is_refused(&stranger, "https://localhost", port, "a client of another authority");
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    char text[16384];
+    FILE *in = fopen(from, "r");
+    FILE *out = fopen("copy", "w");
+    size_t bytes = 0;
+
+    must(in != NULL && out != NULL, from);
+    bytes = fread(text, 1, sizeof text, in);
+    must(fwrite(text, 1, bytes, out) == bytes && fclose(out) == 0 &&
+             chmod("copy", 0600) == 0 && rename("copy", to) == 0,
+         to);
+    (void)fclose(in);
+}
+
+/* Certificates that are renewed while a port serves; those that are bad. */
+static void try_again(void)
+{
+    const struct cpt_http_tls now = tls_of("now.pem", "now.key", NULL);
+    const struct cpt_http_tls believes = tls_of(NULL, NULL, "ca.pem");
+    const struct cpt_http_tls strange = tls_of(NULL, NULL, "strange-ca.pem");
+    struct cpt_error error = {0};
+    struct grpc_service made;
+    uint16_t port = 0;
+
+    grpc_service_start(&made, NULL, NULL);
+    must(cpt_grpc_reload_tls(made.grpc, &error) == CPT_OK, "no port is a bad port");
+    copy_file("server.pem", "now.pem");
+    copy_file("server.key", "now.key");
+    port = listen_tls(&made, &now);
+    is_answered(&believes, "https://localhost", port, true, "the first certificate");
+    copy_file("renewed.pem", "now.pem");
+    must(cpt_grpc_reload_tls(made.grpc, &error) == CPT_INVALID &&
+             strncmp(error.sentence, "now.pem: ", 9) == 0,
+         "a key of another certificate is taken");
+    is_answered(&believes, "https://localhost", port, true, "the first one, still");
+    copy_file("text.pem", "now.pem");
+    must(cpt_grpc_reload_tls(made.grpc, &error) == CPT_INVALID, "no PEM is taken");
+    must(remove("now.pem") == 0 && cpt_grpc_reload_tls(made.grpc, &error) == CPT_IO,
+         "no file is taken");
+    is_answered(&believes, "https://localhost", port, true, "and still");
+    is_refused(&strange, "https://localhost", port, "of the second authority: not yet");
+    copy_file("renewed.pem", "now.pem");
+    copy_file("renewed.key", "now.key");
+    must(cpt_grpc_reload_tls(made.grpc, &error) == CPT_OK, error.sentence);
+    is_answered(&strange, "https://localhost", port, true, "the second certificate");
+    is_refused(&believes, "https://localhost", port, "the first one is gone");
+    must(grpc_counter(made.grpc, "grpc_tls_reloads") == 2 &&
+             grpc_counter(made.grpc, "grpc_tls_reloads_refused") == 3,
+         "counters");
+    must(grpc_service_stop(&made) == CPT_OK, "it does not stop");
+}
+
 /* An entry that trusts a name gives paths to who shows it. */
 static void try_trust(void)
 {
@@ -194,5 +247,6 @@ int main(void)
     try_calls(&made);
     must(grpc_service_stop(&made) == CPT_OK, "it does not stop");
     try_trust();
+    try_again();
     return printf("all is well\n") > 0 ? 0 : 1;
 }

@@ -29,6 +29,7 @@ authority strange-ca
 certificate server ca DNS:localhost,IP:127.0.0.1
 certificate other ca DNS:other.shop
 certificate tools ca DNS:tools.shop
+certificate renewed strange-ca DNS:localhost
 certificate stranger strange-ca DNS:tools.shop
 cp server.key open.key
 chmod 644 open.key
