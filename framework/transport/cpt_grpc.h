@@ -40,8 +40,9 @@
  * (keeps_abandoned).
  *
  * Targets are those of gRPC: "host:port", "dns:///host:port", "unix:/path"; and by TLS
- * "https://host:port". TLS: cpt_grpc_listen_tls() for ports, `calls_tls` of the options
- * for calls.
+ * "https://host:port". Of several addresses, "ipv4:10.0.0.1:80,10.0.0.2:80", those that
+ * are connected get calls in turn. TLS: cpt_grpc_listen_tls() for ports, `calls_tls` of
+ * the options for calls.
  *
  * gRPC itself ends the process if it gets no memory, and says of its C functions that
  * they are made for bindings and may change; 1.51 is tested.
@@ -120,10 +121,11 @@ CPT_API cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *se
                                    uint16_t *bound_port, struct cpt_error *error);
 
 /*
- * The same with TLS, by the files of HTTP (struct cpt_http_tls), which are read now, and
- * by cpt_grpc_reload_tls(). CPT_IO, CPT_INVALID, CPT_LIMIT with the name of the file that is bad, and
- * the reason. What a client's certificate is called may be trusted: "dns:tools.shop",
- * "uri:…", "email:…" of trusted_networks, but not "issuer:…".
+ * The same with TLS, by the files of HTTP (struct cpt_http_tls), which are read now,
+ * and by cpt_grpc_reload_tls(). CPT_IO, CPT_INVALID, CPT_LIMIT with the name of the
+ * file that is bad, and the reason. What a client's certificate is called may be
+ * trusted: "dns:tools.shop", "uri:…", "email:…" of trusted_networks, but not
+ * "issuer:…".
  */
 CPT_API cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc,
                                        struct cpt_service *service,

@@ -97,8 +97,14 @@ static grpc_channel *channel_make(const struct cpt_grpc *grpc, const char *targe
         arg_of(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
         arg_of(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, RECONNECT_FIRST_MS),
         arg_of(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, RECONNECT_LAST_MS),
+        /* of several addresses only: by default gRPC would use one of them */
+        {.type = GRPC_ARG_STRING,
+         .key = (char *)(uintptr_t)GRPC_ARG_LB_POLICY_NAME,
+         .value.string = (char *)(uintptr_t) "round_robin"},
     };
-    const grpc_channel_args all = {sizeof args / sizeof args[0], args};
+    const size_t count = sizeof args / sizeof args[0];
+    const grpc_channel_args all = {strchr(target, ',') != NULL ? count : count - 1,
+                                   args};
     const struct cpti_grpc_pem none = {NULL, NULL, NULL, false};
     const bool is_secure = strncmp(target, HTTPS, strlen(HTTPS)) == 0;
     grpc_channel_credentials *own = NULL; /* of this channel */

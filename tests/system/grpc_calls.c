@@ -50,6 +50,40 @@ static void test_answer_and_path(void)
     CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
 }
 
+/* Of several addresses each gets calls, until its service is gone. */
+static void test_several_addresses(void)
+{
+    struct grpc_call_request request = {.body = cpt_bytes_of("you")};
+    struct grpc_call_result result;
+    struct grpc_service both[2];
+    char target[80];
+    int in_a_row = 0;
+
+    CU_ASSERT_EQUAL_FATAL(begin(), 0);
+    grpc_service_start(&both[0], NULL, NULL);
+    grpc_service_start(&both[1], NULL, NULL);
+    (void)snprintf(target, sizeof target, "ipv4:%s,%s", both[0].target, both[1].target);
+    request.stub.target = target;
+    request.stub.method = "/t.G/Hello";
+    for (int i = 0; i < PATIENCE_MS &&
+                    (grpc_service_counter(&both[0], "grpc_requests_served") < 5 ||
+                     grpc_service_counter(&both[1], "grpc_requests_served") < 5);
+         i++) {
+        grpc_call_out(caller, &request, &result);
+        CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+    }
+    CU_ASSERT_TRUE(grpc_service_counter(&both[0], "grpc_requests_served") >= 5);
+    CU_ASSERT_TRUE(grpc_service_counter(&both[1], "grpc_requests_served") >= 5);
+    CU_ASSERT_EQUAL(grpc_service_stop(&both[0]), CPT_OK);
+    for (int i = 0; i < PATIENCE_MS && in_a_row < 20; i++) {
+        grpc_call_out(caller, &request, &result);
+        in_a_row = result.statuses[0] == CPT_OK ? in_a_row + 1 : 0;
+    }
+    CU_ASSERT_EQUAL(in_a_row, 20);
+    end();
+    CU_ASSERT_EQUAL(grpc_service_stop(&both[1]), CPT_OK);
+}
+
 /* Each outcome arrives as it was sent, with the body as sentence and with a path. */
 static void test_outcomes(void)
 {
@@ -409,6 +443,7 @@ static void test_calls_limit(void)
 
 CU_TestInfo grpc_calls_tests[] = {
     {"an answer comes with a path that adds up", test_answer_and_path},
+    {"several addresses, of which one goes down", test_several_addresses},
     {"each outcome arrives as it was sent", test_outcomes},
     {"large bodies pass both ways", test_large_bodies},
     {"many calls at once", test_many},
