@@ -8,7 +8,7 @@
  *
  * Of requests that were dealt at random to sets of n and m, the set changes about
  * 2 n m / (n + m) times in the order of time (Wald and Wolfowitz 1940). Half as often
- * is enough: arms may come in short turns.
+ * is enough: arms may come in short turns. Of very few requests nothing is said.
  */
 #include "cpt/cli/culprit/culprit_parts.h"
 
@@ -59,6 +59,7 @@ cpt_status cpti_culprit_compare_times(const struct cpti_culprit *culprit,
             changes += moments[i].set != moments[i - 1].set;
         }
         *are_concurrent =
+            changes >= CPTI_CULPRIT_CALLS_MIN &&
             (double)changes >= (double)counts[0] * (double)counts[1] / (double)count;
     }
     cpt_alloc_free(culprit->alloc, moments);

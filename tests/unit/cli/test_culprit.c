@@ -437,14 +437,14 @@ static void test_arms(void)
     CU_ASSERT_TRUE(sure_of_nothing <= 1);
 }
 
-/* Whether two sets of 100 requests are of one time: request i of a set begins when
+/* Whether two sets of @count requests are of one time: request i of a set begins when
  * @start says. */
-static bool are_concurrent(uint64_t (*start)(int set, int i))
+static bool are_concurrent(int count, uint64_t (*start)(int set, int i))
 {
     struct cpti_culprit *culprit = cpti_culprit_new(NULL, CPTI_CULPRIT_BY_NAME);
     bool result;
 
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2 * count; i++) {
         add_demo(culprit, i % 2, -1, 1, start(i % 2, i / 2));
     }
     CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
@@ -477,10 +477,11 @@ static uint64_t with_one_unknown(int set, int i)
 
 static void test_times(void)
 {
-    CU_ASSERT_TRUE(are_concurrent(in_turns));
-    CU_ASSERT_FALSE(are_concurrent(in_turns_of_ten));
-    CU_ASSERT_FALSE(are_concurrent(at_once));
-    CU_ASSERT_FALSE(are_concurrent(with_one_unknown));
+    CU_ASSERT_TRUE(are_concurrent(100, in_turns));
+    CU_ASSERT_FALSE(are_concurrent(2, in_turns)); /* too few to tell */
+    CU_ASSERT_FALSE(are_concurrent(100, in_turns_of_ten));
+    CU_ASSERT_FALSE(are_concurrent(100, at_once));
+    CU_ASSERT_FALSE(are_concurrent(100, with_one_unknown));
 }
 
 /* A calls @count services, B, C …; those in @slowed are three times slower. */
