@@ -327,7 +327,8 @@ static cpt_status add_call_line(struct tracing *tracing, struct own_call *own)
     cpt_dag_draft_line(tracing->draft);
     own->line.first = (uint32_t)tracing->stretch_count;
     if (is_sent || has_run) {
-        status = add_stretch(tracing, name, CPT_DAG_QUEUE, call->issue_ns, begin_ns);
+        status = add_stretch(tracing, name, is_sent ? CPT_DAG_QUEUE : CPT_DAG_NETWORK,
+                             call->issue_ns, begin_ns);
     }
     if (has_run) {
         begin_ns = tracing->records->runs[own->run].trace->response_ns;

@@ -34,6 +34,7 @@ extern const struct cpti_command cpti_command_report;
 extern const struct cpti_command cpti_command_diff;
 extern const struct cpti_command cpti_command_culprit;
 extern const struct cpti_command cpti_command_contention;
+extern const struct cpti_command cpti_command_slack;
 extern const struct cpti_command cpti_command_web;
 extern const struct cpti_command cpti_command_precision;
 extern const struct cpti_command cpti_command_plan;
@@ -48,9 +49,9 @@ const struct cpti_command *const cpti_commands[] = {
     &cpti_command_log,        &cpti_command_depot,    &cpti_command_show,
     &cpti_command_aggregate,  &cpti_command_merge,    &cpti_command_load,
     &cpti_command_report,     &cpti_command_diff,     &cpti_command_culprit,
-    &cpti_command_contention, &cpti_command_web,      &cpti_command_precision,
-    &cpti_command_plan,       &cpti_command_pprof,    &cpti_command_folded,
-    &cpti_command_wait,       &cpti_command_graph,
+    &cpti_command_contention, &cpti_command_slack,    &cpti_command_web,
+    &cpti_command_precision,  &cpti_command_plan,     &cpti_command_pprof,
+    &cpti_command_folded,     &cpti_command_wait,     &cpti_command_graph,
 };
 
 const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];

@@ -22,55 +22,14 @@
  * stands below, and one that refers to another run, or to nothing, makes the notes
  * useless: spans are then walked as those of others.
  */
-#include "cpt/import/notes.h"
-#include "cpt/import/span_tree.h"
+#include "cpt/import/note_records.h"
 
 #include "cpt/cpt_path.h"
-#include "cpt/cpt_trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NESTING_MAX = 64, /* runs within one another: each takes some KiB of the stack */
-    INDEX_SLOTS_MIN = 64,
-    BEGIN_NS = 1 /* when runs arrive: 0 would be "not set" */
-};
-
-struct noted_run;
-
-/* One span. */
-struct noted {
-    struct cpti_note note;
-    struct noted *parent; /* or NULL */
-    struct noted *callee; /* of a call: the first request below it, or NULL */
-    struct noted_run
-        *run;        /* that it belongs to; of a request or a component: its own */
-    bool is_visited; /* while the run of a task is looked for */
-    union {
-        struct cpt_trace_task task;
-        struct cpt_trace_call call;
-        struct cpt_trace_await await;
-    } record;
-};
-
-/* A request or a component. */
-struct noted_run {
-    struct cpt_trace trace;
-    struct reading *reading;
-    bool is_open; /* its path is being made */
-};
-
-struct reading {
-    struct cpti_spans *spans;
-    struct cpt_arena arena;
-    struct noted *all; /* as many as there are spans */
-    struct noted **waits;
-    size_t wait_count;
-    struct cpti_hash_index index; /* ids -> all */
-    unsigned depth;
-    cpt_status failed; /* why the path of a callee could not be made */
-};
+enum { INDEX_SLOTS_MIN = 64 };
 
 /* --- Ids --- */
 
@@ -79,8 +38,7 @@ static uint64_t hash_of(const struct reading *reading, struct cpt_bytes id)
     return cpti_id_hash((uint64_t)(uintptr_t)reading, id);
 }
 
-/* The span with @id; NULL: there is none. */
-static struct noted *find(const struct reading *reading, struct cpt_bytes id)
+struct noted *cpti_noted_find(const struct reading *reading, struct cpt_bytes id)
 {
     const struct cpti_hash_index *index = &reading->index;
     size_t slot = 0;
@@ -116,7 +74,7 @@ static cpt_status index_all(struct reading *reading)
     }
     reading->index.slot_count = slots;
     for (size_t i = 0; i < spans->count; i++) {
-        if (find(reading, spans->items[i].id) != NULL) {
+        if (cpti_noted_find(reading, spans->items[i].id) != NULL) {
             return CPT_END;
         }
         cpti_hash_index_put(&reading->index, hash_of(reading, spans->items[i].id), i);
@@ -125,12 +83,6 @@ static cpt_status index_all(struct reading *reading)
 }
 
 /* --- Reading --- */
-
-static bool has_run(const struct noted *noted)
-{
-    return noted->note.kind == CPTI_NOTE_REQUEST ||
-           (noted->note.kind == CPTI_NOTE_CALL && noted->note.text.entry_.bytes != 0);
-}
 
 /* CPT_OK; CPT_END: a span has no note; CPT_NO_MEMORY. */
 static cpt_status read_notes(struct reading *reading)
@@ -145,12 +97,12 @@ static cpt_status read_notes(struct reading *reading)
         if (status == CPT_OK && noted->note.kind == CPTI_NOTE_NONE) {
             return CPT_END;
         }
-        if (status == CPT_OK && has_run(noted)) {
+        if (status == CPT_OK && cpti_noted_has_run(noted)) {
             noted->run = cpt_arena_take(&reading->arena, sizeof *noted->run);
             status = noted->run != NULL ? CPT_OK : CPT_NO_MEMORY;
         }
         reading->wait_count += noted->note.kind == CPTI_NOTE_WAIT;
-        noted->parent = find(reading, spans->items[i].parent);
+        noted->parent = cpti_noted_find(reading, spans->items[i].parent);
     }
     return status;
 }
@@ -173,11 +125,11 @@ static struct noted_run *run_of(struct noted *noted)
     return run;
 }
 
-/* The run that @noted is a record of. A component is a record of the run around it. */
-static struct noted_run *outer_run(struct noted *noted)
+struct noted_run *cpti_noted_outer_run(struct noted *noted)
 {
-    return has_run(noted) ? (noted->parent != NULL ? run_of(noted->parent) : NULL)
-                          : run_of(noted);
+    return cpti_noted_has_run(noted)
+               ? (noted->parent != NULL ? run_of(noted->parent) : NULL)
+               : run_of(noted);
 }
 
 /* The span with @id, of @kind and of @run, in *@found; NULL if there is no id. */
@@ -185,11 +137,12 @@ static cpt_status refer(const struct reading *reading, const struct noted_run *r
                         struct cpt_bytes id, enum cpti_note_kind kind,
                         struct noted **found)
 {
-    *found = find(reading, id);
+    *found = cpti_noted_find(reading, id);
     if (id.bytes == 0) {
         return CPT_OK;
     }
-    return *found != NULL && (*found)->note.kind == kind && outer_run(*found) == run
+    return *found != NULL && (*found)->note.kind == kind &&
+                   cpti_noted_outer_run(*found) == run
                ? CPT_OK
                : CPT_END;
 }
@@ -290,7 +243,7 @@ static cpt_status make_call(struct reading *reading, struct noted *noted)
 {
     const struct cpti_note *note = &noted->note;
     struct cpt_trace_call *call = &noted->record.call;
-    const struct noted_run *run = outer_run(noted);
+    const struct noted_run *run = cpti_noted_outer_run(noted);
     cpt_status status =
         run != NULL ? refer_task(reading, run, note->text.issuer_, &call->issuer)
                     : CPT_END;
@@ -321,6 +274,7 @@ static cpt_status make_run(struct reading *reading, struct noted *noted)
     cpt_status status = CPT_OK;
 
     noted->run->reading = reading;
+    noted->run->noted = noted;
     trace->entry = note->text.entry_;
     trace->arrival_ns = BEGIN_NS;
     trace->response_ns = BEGIN_NS + cpti_note_or(note->number.latency, 0);
@@ -329,7 +283,7 @@ static cpt_status make_run(struct reading *reading, struct noted *noted)
     trace->overcount = (unsigned)cpti_note_or(note->number.overcount, 0);
     trace->dropped_event_count = cpti_note_or(note->number.lost, 0);
     trace->measures_off_cpu = cpti_note_or(note->number.cpu, 0) != 0;
-    by = find(reading, note->text.by_);
+    by = cpti_noted_find(reading, note->text.by_);
     if (note->text.by_.bytes != 0) {
         /* a task that never began has no span: the time is not known */
         trace->dropped_event_count += by == NULL;
@@ -366,7 +320,7 @@ static cpt_status make_wait(struct reading *reading, struct noted *noted)
 {
     const struct cpti_note *note = &noted->note;
     struct cpt_trace_await *await = &noted->record.await;
-    struct noted *released_by = find(reading, note->text.for_);
+    struct noted *released_by = cpti_noted_find(reading, note->text.for_);
 
     if (noted->parent == NULL || noted->parent->note.kind != CPTI_NOTE_TASK) {
         return CPT_END;
@@ -382,7 +336,8 @@ static cpt_status make_wait(struct reading *reading, struct noted *noted)
     if (note->text.for_.bytes == 0) {
         return CPT_OK;
     }
-    if (released_by == NULL || outer_run(released_by) != run_of(noted->parent)) {
+    if (released_by == NULL ||
+        cpti_noted_outer_run(released_by) != run_of(noted->parent)) {
         return CPT_END;
     }
     if (released_by->note.kind == CPTI_NOTE_CALL) {
@@ -444,7 +399,7 @@ static cpt_status make_records(struct reading *reading)
         struct noted *noted = &reading->all[i];
 
         status = make_record(reading, noted);
-        if (status == CPT_OK && has_run(noted)) {
+        if (status == CPT_OK && cpti_noted_has_run(noted)) {
             status = make_run(reading, noted);
             noted->run->trace.open_callee = open_callee;
             noted->run->trace.context = noted->run;
@@ -462,7 +417,7 @@ static cpt_status make_records(struct reading *reading)
             cpti_note_or(noted->note.number.path, 0) == 0) {
             continue;
         }
-        if (has_run(noted) || noted->callee != NULL) {
+        if (cpti_noted_has_run(noted) || noted->callee != NULL) {
             call->reply = noted;
             call->reply_bytes = sizeof *noted;
         } else if (call->reason == CPT_REASON_NONE) {
@@ -493,15 +448,38 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
 {
     struct noted *noted = (struct noted *)(uintptr_t)call->reply;
-    struct noted_run *run = has_run(noted) ? noted->run : noted->callee->run;
+    struct noted_run *run = cpti_noted_has_run(noted) ? noted->run : noted->callee->run;
     const cpt_status status = open_run(run, callee);
 
     (void)context;
     if (status != CPT_OK) {
         run->reading->failed = status;
-    } else if (!has_run(noted)) {
+    } else if (!cpti_noted_has_run(noted)) {
         call->has_server_elapsed = 1;
         call->server_elapsed_ns = cpt_path_sum_ns(callee);
+    }
+    return status;
+}
+
+cpt_status cpti_noted_read(struct reading *reading)
+{
+    struct cpti_spans *spans = reading->spans;
+    cpt_status status = CPT_OK;
+
+    if (spans->count == 0 || !spans->heeds_notes ||
+        spans->items[spans->root].note.bytes == 0) {
+        return CPT_END;
+    }
+    reading->all = cpt_arena_take(&reading->arena, spans->count * sizeof *reading->all);
+    status = reading->all != NULL ? index_all(reading) : CPT_NO_MEMORY;
+    if (status == CPT_OK) {
+        status = read_notes(reading);
+    }
+    if (status == CPT_OK) {
+        status = make_records(reading);
+    }
+    if (status == CPT_OK && reading->all[spans->root].note.kind != CPTI_NOTE_REQUEST) {
+        status = CPT_END;
     }
     return status;
 }
@@ -511,24 +489,10 @@ cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path
     struct reading reading = {.spans = spans};
     cpt_status status = CPT_OK;
 
-    if (spans->count == 0 || !spans->heeds_notes ||
-        spans->items[spans->root].note.bytes == 0) {
-        return CPT_END;
-    }
     cpt_arena_init(&reading.arena, spans->alloc, 0, 0);
-    reading.all = cpt_arena_take(&reading.arena, spans->count * sizeof *reading.all);
-    status = reading.all != NULL ? index_all(&reading) : CPT_NO_MEMORY;
+    status = cpti_noted_read(&reading);
     if (status == CPT_OK) {
-        status = read_notes(&reading);
-    }
-    if (status == CPT_OK) {
-        status = make_records(&reading);
-    }
-    if (status == CPT_OK) {
-        struct noted *root = &reading.all[spans->root];
-
-        status =
-            root->note.kind == CPTI_NOTE_REQUEST ? open_run(root->run, path) : CPT_END;
+        status = open_run(reading.all[spans->root].run, path);
         status = status == CPT_OK ? reading.failed : status;
     }
     if (status == CPT_CORRUPT) {

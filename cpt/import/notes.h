@@ -65,6 +65,8 @@ enum cpti_note_kind {
     X(occupant)                                                                        \
     X(for)                                                                             \
     X(issuer)                                                                          \
+    X(inputs)                                                                          \
+    X(waiter)                                                                          \
     X(status)                                                                          \
     X(holder)
 

@@ -237,4 +237,23 @@ cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path
 bool cpti_spans_call(const struct cpti_spans *spans, uint32_t number,
                      struct cpti_span_call *call);
 
+struct cpt_dag;
+struct cpt_dag_recorded;
+
+/* Takes the dag of a request and its latency; both are good until it returns. */
+typedef cpt_status (*cpti_spans_dag_fn)(void *context, const struct cpt_dag *dag,
+                                        const struct cpt_dag_recorded *recorded,
+                                        uint64_t latency_ns);
+
+/*
+ * Calls @visit with all that our own services did for the request, as one dag, after a
+ * walk in exact mode. A callee is moved in time so that it begins when its call was
+ * sent; clocks play no part.
+ *
+ * CPT_OK; CPT_END: a span has no note, they do not fit together, or they contradict
+ * each other; CPT_NO_MEMORY; CPT_LIMIT; what @visit returned.
+ */
+cpt_status cpti_spans_noted_dag(struct cpti_spans *spans, cpti_spans_dag_fn visit,
+                                void *context);
+
 #endif

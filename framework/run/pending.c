@@ -101,6 +101,7 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
         return NULL; /* its task does not wait for it */
     }
     task->wanted_count--;
+    cpti_record_wanted(pending);
     if (!task->is_waiting) {
         return NULL; /* its step has not returned yet */
     }

@@ -406,6 +406,24 @@ static inline void cpti_record_arrival(const struct cpt_pending *pending,
     }
 }
 
+/* The task of @pending, which arrives, has waited for it: also if it waits for others
+ * still, for the path shows only the last one. */
+static inline void cpti_record_wanted(const struct cpt_pending *pending)
+{
+    struct cpt_request *request = pending->request;
+    const uint32_t number = pending->task->number;
+
+    if (!request->is_traced || cpti_record_is_over(request)) {
+        return;
+    }
+    if (pending->stands_for != 0) {
+        cpti_request_demand(request, pending->stands_for - 1)->waiter =
+            (uint16_t)(number + 1);
+    } else if (pending->call != NULL && request->inherited.span_seed != 0) {
+        ((struct cpti_call *)pending->call)->waiter = number + 1;
+    }
+}
+
 /* How @pending, which the timeout of its task has given up, stands on the path. */
 static inline struct cpt_trace_call *
 cpti_record_timeout(const struct cpt_pending *pending, uint64_t arrive_ns)

@@ -143,6 +143,7 @@ struct cpti_demand {
     uint64_t started_ns;         /* if traced */
     uint32_t starter;            /* number + 1 of the task that started it first */
     bool is_started;
+    uint16_t waiter; /* number + 1 of the task that waited for it last; if traced */
 };
 
 /* A list of ready tasks, linked through their progress: numbers + 1; 0: none. */
@@ -212,6 +213,7 @@ struct cpti_call {
     struct cpt_trace_call call; /* first */
     struct cpti_call *next;     /* that was issued before */
     uint32_t number;            /* from 0, for its span's id */
+    uint32_t waiter; /* number + 1 of the task that waited for it last; 0: none */
 };
 
 /* Something that is released when a request is freed; in memory of the request, or of

@@ -253,6 +253,14 @@ static uint64_t id_of_call(const struct run *run, const struct cpt_trace_call *c
     return id_of(run, CPTI_SPAN_OF_CALL | ((const struct cpti_call *)call)->number);
 }
 
+/* Task @number - 1 waited for it; 0: none did. */
+static void note_waiter(struct run *run, uint32_t number)
+{
+    if (number != 0) {
+        note_id(&run->writer->note, "waiter", id_of(run, number - 1));
+    }
+}
+
 /* The sub-graphs that a task lies in, from the innermost on. */
 static void note_groups(struct note *note, const struct cpt_trace_group *group)
 {
@@ -299,6 +307,30 @@ static void write_wait(struct run *run, uint64_t task_id, uint64_t number,
     close_span(writer, false);
 }
 
+/* The tasks that gave inputs of task @number in time, but for the last one. */
+static void note_inputs(struct run *run, uint32_t number, uint64_t ready_ns)
+{
+    const struct cpt_plan *plan = run->request->plan;
+    const struct cpti_plan_task *task = &plan->tasks[number];
+    const struct cpti_record *records = run->request->records;
+    struct note *note = &run->writer->note;
+    const char *before = " inputs=";
+
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const uint32_t giver = plan->slots[task->input_slots[i]].giver;
+        uint64_t end_ns = 0;
+
+        if (giver == CPTI_NO_TASK || giver + 1 == records[number].unblocker) {
+            continue;
+        }
+        end_ns = atomic_load_explicit(&records[giver].end_ns, memory_order_relaxed);
+        if (end_ns != 0 && end_ns <= ready_ns) {
+            note_print(note, "%s%016" PRIx64, before, id_of(run, giver));
+            before = ",";
+        }
+    }
+}
+
 /* Whatever is called waits for the task that answers. */
 static void write_answer(struct run *run, uint32_t answered_by)
 {
@@ -332,6 +364,7 @@ static void write_task(void *context, const struct cpt_trace_task *task)
                               .name = task->name,
                               .start_ns = task->start_ns,
                               .end_ns = task->end_ns};
+    const uint32_t own = ((const struct cpti_task_trace *)task->source)->number;
     uint64_t number = 1;
     uint64_t waits = 0;
 
@@ -346,6 +379,10 @@ static void write_task(void *context, const struct cpt_trace_task *task)
     }
     if (task->starter != NULL) {
         note_id(note, "starter", id_of_task(run, task->starter));
+    }
+    note_inputs(run, own, task->ready_ns);
+    if (run->request->plan->tasks[own].is_startable) {
+        note_waiter(run, cpti_request_demand(run->request, own)->waiter);
     }
     if (task->has_margin) {
         note_print(note, " margin=%" PRIu64, task->margin_ns);
@@ -397,6 +434,7 @@ static void note_call(struct run *run, const struct cpt_trace_call *call)
     note_begin(note, "call");
     note_text(note, "name", call->name);
     note_id(note, "issuer", id_of_task(run, call->issuer));
+    note_waiter(run, ((const struct cpti_call *)call)->waiter);
     note_time(run, "issue", call->issue_ns);
     note_time(run, "sent", call->sent_ns);
     note_time(run, "arrive", call->arrive_ns);

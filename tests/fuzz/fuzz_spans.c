@@ -7,6 +7,7 @@
  * root they leave no gap, and a path has the duration of the root. The annotated copy
  * of the file has the same sections, and its own copy is itself.
  */
+#include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_path.h"
 #include "cpt/import/annotation.h"
 #include "cpt/import/span_explain.h"
@@ -57,6 +58,32 @@ static void check_tiles(const struct cpti_spans *spans)
     must(at == cpti_spans_end_ns(spans, root));
 }
 
+/* A cpti_spans_dag_fn: whatever notes say, what is measured fits together. */
+static cpt_status measure_dag(void *context, const struct cpt_dag *dag,
+                              const struct cpt_dag_recorded *recorded,
+                              uint64_t latency_ns)
+{
+    const struct cpt_dag_shape *shape = &recorded->shape;
+    struct cpt_dag_measure *measures = calloc(shape->node_count, sizeof *measures);
+    struct cpt_dag_frame *frames = calloc(shape->frame_count, sizeof *frames);
+    uint64_t path_ns = 0;
+
+    (void)context;
+    (void)latency_ns;
+    must(measures != NULL && frames != NULL);
+    must(cpt_dag_measure(dag, measures) == CPT_OK);
+    must(cpt_dag_frames(dag, measures, frames) == CPT_OK);
+    for (uint32_t i = 0; i < shape->frame_count; i++) {
+        must(frames[i].drag_ns <= frames[i].gain_ns);
+        must(frames[i].gain_ns <= frames[i].path_ns);
+        path_ns += frames[i].path_ns;
+    }
+    must(path_ns == cpt_dag_latency_ns(dag));
+    free(measures);
+    free(frames);
+    return CPT_OK;
+}
+
 static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
 {
     struct cpti_spans_report report;
@@ -78,6 +105,7 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
     }
     cpt_path_reset(path);
     (void)cpti_spans_noted_path(spans, path);
+    (void)cpti_spans_noted_dag(spans, measure_dag, NULL);
     cpt_path_reset(path);
     must(cpti_spans_path(spans, path) == CPT_OK);
     must(cpt_path_check(

@@ -100,3 +100,14 @@ for trace, record in own.items():
     assert len(segments(record)) == len(segments(other)), trace
     assert not other.get("approximate")
 END
+
+# what would help: the graph of each request is as long as its latency, and the path fills it
+"$CPT" slack --json all.jsonl >slack.json || fail 'the spans cannot be measured'
+python3 - slack.json <<'END' || fail 'slack and drag do not fit together'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert found["requests"] == 41 and found["without_notes"] == 0 and found["inexact"] == 0, found
+assert abs(sum(frame["path_ns"] for frame in found["frames"]) - found["latency_ns"]) < 100
+for frame in found["frames"]:
+    assert frame["drag_ns"] <= frame["gain_ns"] <= frame["path_ns"], frame
+END

@@ -9,6 +9,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
+#include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_path.h"
 #include "cpt/import/spans.h"
 
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 4096, NOTE_BYTES = 256, SPANS = 8 };
+enum { TEXT_BYTES = 4096, NOTE_BYTES = 256, SPANS = 8, DAG_NODES = 100 };
 
 struct noted_span {
     char id[8];
@@ -38,6 +39,34 @@ static const struct noted_span call[SPANS] = {
     {"t3", "s", 1000, 1010, "task name=B:%20one start=0 end=10"},
     {"t2", "s", 1000, 1040, "task name=B:%20two ready=10 start=12 end=40 after=t3"},
 };
+
+/* Any notes give a dag that can be measured, or none. */
+static cpt_status measure_dag(void *context, const struct cpt_dag *dag,
+                              const struct cpt_dag_recorded *recorded,
+                              uint64_t latency_ns)
+{
+    struct cpt_dag_measure measures[DAG_NODES];
+    struct cpt_dag_frame frames[DAG_NODES];
+    uint64_t *found = context;
+    uint64_t path_ns = 0;
+
+    CU_ASSERT_TRUE_FATAL(recorded->shape.node_count <= DAG_NODES);
+    if (cpt_dag_measure(dag, measures) != CPT_OK ||
+        cpt_dag_frames(dag, measures, frames) != CPT_OK) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
+        path_ns += frames[i].path_ns;
+        CU_ASSERT_TRUE(frames[i].drag_ns <= frames[i].gain_ns);
+        CU_ASSERT_TRUE(frames[i].gain_ns <= frames[i].path_ns);
+    }
+    CU_ASSERT_EQUAL(path_ns, cpt_dag_latency_ns(dag));
+    if (found != NULL) {
+        CU_ASSERT_EQUAL(path_ns, latency_ns);
+        *found = path_ns;
+    }
+    return CPT_OK;
+}
 
 static cpt_status path_of(const struct noted_span *given, const struct cpt_alloc *alloc,
                           char text[TEXT_BYTES])
@@ -85,6 +114,8 @@ static cpt_status path_of(const struct noted_span *given, const struct cpt_alloc
     }
     if (status == CPT_OK) {
         CU_ASSERT_EQUAL(cpt_path_check(path, cpt_path_sum_ns(path), NULL), CPT_OK);
+        status = cpti_spans_noted_dag(spans, measure_dag, NULL);
+        status = status == CPT_END ? CPT_OK : status; /* notes may contradict */
     }
     cpt_path_free(path);
     cpti_spans_free(spans);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_slack.c - cpt slack: what a shorter frame would give back
+ *
+ *      files --> traces (cpt/import) --> a dag each --> measures of frames --> averages
+ *
+ * A path says where the time was. Here all that our services noted of a request is
+ * measured (cpt_dag.h): how much longer a frame could take, and by how much the
+ * response would come earlier without it.
+ */
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cpt_dag_draft.h"
+#include "cpt/cpt_name.h"
+#include "cpt/import/traces.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 1 << 16, KINDS = CPT_DAG_NETWORK + 1, PRINTED_MAX = 40 };
+
+static const char *const kind_words[KINDS] = {
+    [CPT_DAG_STEP] = "work", [CPT_DAG_CALL] = "call", [CPT_DAG_QUEUE] = "queue",
+    [CPT_DAG_LOCK] = "lock", [CPT_DAG_WAIT] = "wait", [CPT_DAG_NETWORK] = "network"};
+
+/* A frame in all requests; sums of ns. */
+struct row {
+    cpt_name_id name;
+    unsigned kind; /* enum cpt_dag_kind */
+    uint64_t request_count;
+    uint64_t needed_count; /* requests whose response waited for it */
+    double path;
+    double drag;
+    double gain;
+    double slack; /* of those */
+    double free;
+    uint32_t flags;
+};
+
+struct slack {
+    const char *wanted; /* id of the only trace that counts; NULL: all count */
+    struct cpti_input input;
+    struct cpti_traces *traces;
+    struct cpti_spans *spans;
+    struct cpt_names *names;
+    struct row *rows;
+    uint32_t *numbers; /* of the rows + 1, by name and kind */
+    size_t row_count, row_capacity, number_capacity, numbered;
+    uint64_t request_count;
+    uint64_t other_count;   /* traces without notes, or whose notes do not fit */
+    uint64_t inexact_count; /* the longest path is not the latency */
+    double latency;
+};
+
+/* --- Gathering --- */
+
+static cpt_status row_of(struct slack *slack, const struct cpt_dag_name *frame,
+                         struct row **row)
+{
+    cpt_name_id id = 0;
+    size_t at = 0;
+    cpt_status status = cpt_names_add(slack->names, frame->name, &id);
+
+    if (status == CPT_OK) {
+        at = (size_t)id * KINDS + frame->kind;
+        status = cpt_alloc_grow(NULL, (void **)&slack->numbers, &slack->number_capacity,
+                                (size_t)(id + 1) * KINDS, (size_t)ROWS_MAX * KINDS,
+                                sizeof *slack->numbers);
+    }
+    if (status == CPT_OK) {
+        for (; slack->numbered < slack->number_capacity; slack->numbered++) {
+            slack->numbers[slack->numbered] = 0;
+        }
+        status = cpt_alloc_grow(NULL, (void **)&slack->rows, &slack->row_capacity,
+                                slack->row_count + 1, ROWS_MAX, sizeof *slack->rows);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (slack->numbers[at] == 0) {
+        slack->rows[slack->row_count++] = (struct row){.name = id, .kind = frame->kind};
+        slack->numbers[at] = (uint32_t)slack->row_count;
+    }
+    *row = &slack->rows[slack->numbers[at] - 1];
+    return CPT_OK;
+}
+
+static void add_frame(struct row *row, const struct cpt_dag_frame *frame)
+{
+    row->request_count++;
+    row->path += (double)frame->path_ns;
+    row->drag += (double)frame->drag_ns;
+    row->gain += (double)frame->gain_ns;
+    row->flags |= frame->flags & ~(uint32_t)CPT_DAG_NOT_NEEDED;
+    if (frame->slack_ns != CPT_DAG_UNBOUNDED) {
+        row->needed_count++;
+        row->slack += (double)frame->slack_ns;
+        row->free += (double)frame->free_ns;
+    }
+}
+
+/* A cpti_spans_dag_fn. */
+static cpt_status add_dag(void *context, const struct cpt_dag *dag,
+                          const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
+{
+    struct slack *slack = context;
+    const struct cpt_dag_shape *shape = &recorded->shape;
+    struct cpt_dag_measure *measures =
+        cpt_alloc_array(NULL, NULL, shape->node_count, sizeof *measures);
+    struct cpt_dag_frame *frames =
+        cpt_alloc_array(NULL, NULL, shape->frame_count, sizeof *frames);
+    cpt_status status = measures != NULL && frames != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        status = cpt_dag_measure(dag, measures);
+    }
+    if (status == CPT_OK) {
+        status = cpt_dag_frames(dag, measures, frames);
+    }
+    for (uint32_t i = 0; i < shape->frame_count && status == CPT_OK; i++) {
+        struct row *row = NULL;
+
+        status = row_of(slack, &recorded->frames[i], &row);
+        if (status == CPT_OK) {
+            add_frame(row, &frames[i]);
+        }
+    }
+    slack->request_count++;
+    slack->latency += (double)latency_ns;
+    slack->inexact_count += cpt_dag_latency_ns(dag) != latency_ns;
+    cpt_alloc_free(NULL, measures);
+    cpt_alloc_free(NULL, frames);
+    return status;
+}
+
+static cpt_status add_trace(struct slack *slack, struct cpt_bytes trace)
+{
+    struct cpti_spans_report report;
+    cpt_status status = CPT_OK;
+
+    if (slack->wanted != NULL && !cpt_bytes_equal(trace, cpt_bytes_of(slack->wanted))) {
+        return CPT_OK;
+    }
+    status = cpti_spans_resolve(slack->spans, &report);
+    if (status == CPT_OK) {
+        status = cpti_spans_walk(slack->spans, CPTI_SPANS_EXACT);
+    }
+    if (status == CPT_OK) {
+        status = cpti_spans_noted_dag(slack->spans, add_dag, slack);
+    }
+    slack->other_count += status == CPT_END;
+    return status == CPT_END ? CPT_OK : status;
+}
+
+static cpt_status read_input(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    return cpti_input_read(&((struct slack *)context)->input, buffer, capacity, bytes);
+}
+
+/* What can be read of traces now. */
+static int add_traces(struct slack *slack)
+{
+    int exit_status = CPTI_EXIT_DONE;
+    cpt_status status = CPT_OK;
+
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+        struct cpt_bytes trace = {"", 0};
+
+        status = cpti_traces_next(slack->traces, slack->spans, &trace, &error);
+        if (status == CPT_OK) {
+            status = add_trace(slack, trace);
+            if (status != CPT_OK) {
+                return cpti_failed("%s", cpt_status_sentence(status));
+            }
+        } else if (status != CPT_END) {
+            exit_status =
+                cpti_failed("%s: at byte %" PRIu64 ": %s",
+                            cpti_input_name(&slack->input), error.offset,
+                            error.sentence[0] != '\0' ? error.sentence
+                                                      : cpt_status_sentence(status));
+        }
+    }
+    return exit_status;
+}
+
+static int add_file(struct slack *slack, const char *name)
+{
+    int exit_status = cpti_input_open(&slack->input, name);
+
+    if (exit_status != CPTI_EXIT_DONE) {
+        return exit_status;
+    }
+    exit_status = cpti_traces_open(slack->traces, read_input, slack) == CPT_OK
+                      ? add_traces(slack)
+                      : cpti_failed("out of memory");
+    cpti_input_close(&slack->input);
+    return exit_status;
+}
+
+static int add_files(struct slack *slack, const struct cpti_arguments *arguments)
+{
+    const struct cpti_traces_options options = {.has_files = true};
+    int status = CPTI_EXIT_DONE;
+
+    slack->traces = cpti_traces_new(&options);
+    slack->spans = cpti_spans_new(NULL);
+    slack->names = cpt_names_new(NULL);
+    if (slack->traces == NULL || slack->spans == NULL || slack->names == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        status = cpti_exit_last(status, add_file(slack, arguments->operands[i]));
+    }
+    cpti_traces_finish(slack->traces);
+    return cpti_exit_last(status, add_traces(slack));
+}
+
+/* --- Printing --- */
+
+static int compare(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t both = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = both != 0 ? memcmp(left.data, right.data, both) : 0;
+
+    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
+static const struct slack *sorted; /* qsort() has no context */
+
+static int by_gain(const void *left, const void *right)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+    const double keys[][2] = {{a->gain, b->gain}, {a->path, b->path}};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (keys[i][0] != keys[i][1]) {
+            return keys[i][0] > keys[i][1] ? -1 : 1;
+        }
+    }
+    if (a->name != b->name) {
+        return compare(cpt_names_at(sorted->names, a->name),
+                       cpt_names_at(sorted->names, b->name));
+    }
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static void put_ns(struct cpti_json *json, const char *key, double sum, uint64_t count)
+{
+    if (count == 0) {
+        cpti_json_null(json, key);
+    } else {
+        cpti_json_ns(json, key, sum / (double)count);
+    }
+}
+
+static void put(const struct slack *slack)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "requests", slack->request_count);
+    cpti_json_unsigned(&json, "without_notes", slack->other_count);
+    cpti_json_unsigned(&json, "inexact", slack->inexact_count);
+    put_ns(&json, "latency_ns", slack->latency, slack->request_count);
+    cpti_json_open(&json, "frames", '[');
+    for (size_t i = 0; i < slack->row_count; i++) {
+        const struct row *row = &slack->rows[i];
+
+        cpti_json_row(&json);
+        cpti_json_open(&json, NULL, '{');
+        cpti_json_bytes(&json, "name", cpt_names_at(slack->names, row->name));
+        cpti_json_text(&json, "kind", kind_words[row->kind]);
+        cpti_json_unsigned(&json, "requests", row->request_count);
+        put_ns(&json, "gain_ns", row->gain, slack->request_count);
+        put_ns(&json, "drag_ns", row->drag, slack->request_count);
+        put_ns(&json, "path_ns", row->path, slack->request_count);
+        put_ns(&json, "slack_ns", row->slack, row->needed_count);
+        put_ns(&json, "free_ns", row->free, row->needed_count);
+        cpti_json_bool(&json, "slack_is_least",
+                       (row->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
+        cpti_json_bool(&json, "drag_is_least",
+                       (row->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
+        cpti_json_close(&json);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+static void put_cell(struct cpti_table *table, double sum, uint64_t count)
+{
+    char text[32];
+
+    cpti_table_cell(table, "%s", count != 0 ? cpti_ms(sum / (double)count, text) : "-");
+}
+
+static int print(const struct slack *slack)
+{
+    static const char *const headings[] = {"gain ms", "drag ms", "path ms", "slack ms",
+                                           "free ms", "kind",    "frame"};
+    struct cpti_table table = cpti_table_of(headings, 7);
+    char text[32];
+
+    (void)printf("requests %" PRIu64 ", latency %s ms\n", slack->request_count,
+                 cpti_ms(slack->latency / (double)slack->request_count, text));
+    for (size_t i = 0; i < slack->row_count && i < PRINTED_MAX; i++) {
+        const struct row *row = &slack->rows[i];
+
+        put_cell(&table, row->gain, slack->request_count);
+        put_cell(&table, row->drag, slack->request_count);
+        put_cell(&table, row->path, slack->request_count);
+        put_cell(&table, row->slack, row->needed_count);
+        put_cell(&table, row->free, row->needed_count);
+        cpti_table_cell(&table, "%s", kind_words[row->kind]);
+        cpti_table_cell(&table, "%s",
+                        cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
+    }
+    if (slack->row_count > PRINTED_MAX) {
+        (void)printf("the first %d of %zu frames:\n", PRINTED_MAX, slack->row_count);
+    }
+    return cpti_table_print(&table);
+}
+
+/* --- The command --- */
+
+static int show(struct slack *slack, bool is_json)
+{
+    if (slack->other_count != 0) {
+        cpti_warn("%" PRIu64
+                  " traces are left out: they have no notes of our services, "
+                  "or these do not fit together",
+                  slack->other_count);
+    }
+    if (slack->inexact_count != 0) {
+        cpti_warn("in %" PRIu64 " requests the longest path is not the latency",
+                  slack->inexact_count);
+    }
+    if (slack->request_count == 0) {
+        return cpti_failed("no request %s",
+                           slack->wanted != NULL ? "of that trace" : "to measure");
+    }
+    sorted = slack;
+    qsort(slack->rows, slack->row_count, sizeof *slack->rows, by_gain);
+    if (is_json) {
+        put(slack);
+        return CPTI_EXIT_DONE;
+    }
+    return print(slack);
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct slack slack = {.wanted = cpti_value(arguments, "trace")};
+    int status = add_files(&slack, arguments);
+
+    if (slack.names != NULL) {
+        status = cpti_exit_last(status, show(&slack, cpti_has(arguments, "json")));
+    }
+    cpti_spans_free(slack.spans);
+    cpti_traces_free(slack.traces);
+    cpt_names_free(slack.names);
+    cpt_alloc_free(NULL, slack.rows);
+    cpt_alloc_free(NULL, slack.numbers);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"trace", 0, "ID", "only the request of this trace"},
+    {"json", 0, NULL, "print JSON"},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt slack spans/", "what each frame would give back, on average"},
+    {"cpt slack --trace 4bf92f3577b34da6a3ce929d0e0e4736 spans/", "in one request"},
+    {0},
+};
+
+const struct cpti_command cpti_command_slack = {
+    .name = "slack",
+    .summary = "print what a shorter frame would give back, and who has time",
+    .usages = {"[OPTION]... FILE..."},
+    .description =
+        "Reads the spans that services write (docs/format-spans.md), makes a graph of "
+        "all that they did for each request, also off the critical path, and measures "
+        "each frame. Files of several services are joined. A callee without spans of "
+        "its own is a block of constant length.\n"
+        "\n"
+        "gain: by how much the response would come earlier if all of the frame took no "
+        "time. drag: the same for the one piece of it that would give most. path: its "
+        "time on the critical path. The gain is at least the drag and at most the path "
+        "time; it may be more than the drags of all pieces together, and gains of "
+        "several frames do not add up.\n"
+        "\n"
+        "slack: how much longer its most urgent piece could take before the response "
+        "comes later. free: before anything else is delayed. '-': the response did not "
+        "wait for it.\n"
+        "\n"
+        "Gain, drag and path are means over all requests, slack and free over those "
+        "whose response waited for the frame. Queues stay as they were. Where a wait "
+        "ended with the first of several things, drag and slack before it are least "
+        "values; --json says so.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    .takes_folders = true,
+    .is_in_folder = cpti_traces_recognise,
+    .folder_noun = "span file",
+};
