@@ -123,6 +123,7 @@ static int run_files(struct cpti_assert *assertion,
     for (size_t i = 1; i < arguments->operand_count; i++) {
         status = cpti_exit_last(status, run_file(assertion, arguments->operands[i]));
     }
+    status = cpti_exit_last(status, cpti_assert_spans_end(assertion));
     if (assertion->trace_count == 0) {
         return status == CPTI_EXIT_DONE
                    ? cpti_failed("there is no trace to try the rules on")

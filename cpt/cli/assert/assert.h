@@ -17,6 +17,7 @@
 #include "cpt/cli/base/files.h"
 
 struct cpt_path;
+struct cpti_assert_reader;
 struct cpti_names;
 
 /* Examples of a rule: the default and the limit of how many. */
@@ -60,6 +61,7 @@ struct cpti_assert {
     struct cpti_rule_trace trace;
     struct cpti_names *names; /* of spans, to suggest one */
     uint64_t named_count;
+    struct cpti_assert_reader *reader; /* of spans; NULL: there were none yet */
 };
 
 /* A trace whose nodes are added. */
@@ -93,7 +95,9 @@ size_t cpti_assert_row_count(const struct cpti_assert *assertion);
  * CPT_NO_MEMORY; CPT_LIMIT. */
 cpt_status cpti_assert_path(struct cpti_rule_trace *trace, const struct cpt_path *path);
 
-/* Runs the rules on all traces of @input, a file of spans. enum cpti_exit. */
+/* Runs the rules on the traces of @input, a file of spans, but for those whose spans
+ * may be in other files, too; and on these, after all files. enum cpti_exit. */
 int cpti_assert_spans(struct cpti_assert *assertion, struct cpti_input *input);
+int cpti_assert_spans_end(struct cpti_assert *assertion);
 
 #endif

@@ -24,6 +24,14 @@ struct spans {
     size_t capacity;
 };
 
+/* What reads all files of spans: a trace may be in several. */
+struct cpti_assert_reader {
+    struct cpti_traces *traces;
+    struct spans spans;
+    const char *file; /* the last one; borrowed from the command line */
+    size_t file_count;
+};
+
 static struct cpt_bytes node_id(const void *context, uint32_t number)
 {
     const struct spans *spans = context;
@@ -126,9 +134,13 @@ static int run_trace(struct cpti_assert *assertion, struct spans *spans,
     return cpti_assert_run(assertion, &trace);
 }
 
-static int run_traces(struct cpti_assert *assertion, struct cpti_input *input,
-                      struct cpti_traces *traces, struct spans *spans)
+/* Runs the rules on what can be read of traces now: of @input, or, if that is NULL, of
+ * all files together. */
+static int run_traces(struct cpti_assert *assertion, const struct cpti_input *input)
 {
+    struct cpti_assert_reader *reader = assertion->reader;
+    const char *file =
+        input != NULL || reader->file_count == 1 ? reader->file : "several files";
     cpt_status status = CPT_OK;
     int exit_status = CPTI_EXIT_DONE;
     unsigned refused = 0;
@@ -137,42 +149,80 @@ static int run_traces(struct cpti_assert *assertion, struct cpti_input *input,
         struct cpt_error error = {0};
         struct cpt_bytes id = {"", 0};
 
-        status = cpti_traces_next(traces, spans->set, &id, &error);
+        status = cpti_traces_next(reader->traces, reader->spans.set, &id, &error);
         if (status == CPT_OK) {
-            exit_status = cpti_exit_last(exit_status,
-                                         run_trace(assertion, spans, id, input->path));
+            exit_status = cpti_exit_last(
+                exit_status, run_trace(assertion, &reader->spans, id, file));
         } else if (status != CPT_END) {
             exit_status = CPTI_EXIT_FAILED;
             if (refused++ < REFUSED_TOLD_MAX) {
                 (void)cpti_failed(
-                    "%s: at byte %" PRIu64 ": %s", cpti_input_name(input), error.offset,
+                    "%s: at byte %" PRIu64 ": %s",
+                    input != NULL ? cpti_input_name(input) : file, error.offset,
                     error.sentence[0] != '\0' ? error.sentence
                                               : cpt_status_sentence(status));
             }
         }
     }
-    if (refused > REFUSED_TOLD_MAX) {
+    if (refused > REFUSED_TOLD_MAX && input != NULL) {
         cpti_warn("%s: %u more like these", cpti_input_name(input),
                   refused - REFUSED_TOLD_MAX);
     }
     return exit_status;
 }
 
+static void reader_free(struct cpti_assert_reader *reader)
+{
+    if (reader != NULL) {
+        cpti_traces_free(reader->traces);
+        cpti_spans_free(reader->spans.set);
+        cpt_alloc_free(cpt_alloc_default(), reader->spans.numbers);
+        cpt_alloc_free(cpt_alloc_default(), reader);
+    }
+}
+
+/* NULL without memory. */
+static struct cpti_assert_reader *reader_new(void)
+{
+    const struct cpti_traces_options options = {.has_files = true};
+    struct cpti_assert_reader *reader =
+        cpt_alloc_zeroed(cpt_alloc_default(), sizeof *reader);
+
+    if (reader == NULL) {
+        return NULL;
+    }
+    reader->traces = cpti_traces_new(&options);
+    reader->spans.set = cpti_spans_new(NULL);
+    if (reader->traces == NULL || reader->spans.set == NULL) {
+        reader_free(reader);
+        return NULL;
+    }
+    return reader;
+}
+
 int cpti_assert_spans(struct cpti_assert *assertion, struct cpti_input *input)
 {
-    const struct cpti_traces_options options = {.read = cpti_input_read,
-                                                .context = input};
-    struct cpti_traces *traces = cpti_traces_new(&options);
-    struct spans spans = {.set = cpti_spans_new(NULL)};
-    int status;
-
-    if (traces == NULL || spans.set == NULL) {
-        status = cpti_failed("out of memory");
-    } else {
-        status = run_traces(assertion, input, traces, &spans);
+    if (assertion->reader == NULL) {
+        assertion->reader = reader_new();
     }
-    cpti_traces_free(traces);
-    cpti_spans_free(spans.set);
-    cpt_alloc_free(cpt_alloc_default(), spans.numbers);
+    if (assertion->reader == NULL ||
+        cpti_traces_open(assertion->reader->traces, cpti_input_read, input) != CPT_OK) {
+        return cpti_failed("out of memory");
+    }
+    assertion->reader->file = input->path;
+    assertion->reader->file_count++;
+    return run_traces(assertion, input);
+}
+
+int cpti_assert_spans_end(struct cpti_assert *assertion)
+{
+    int status = CPTI_EXIT_DONE;
+
+    if (assertion->reader != NULL) {
+        cpti_traces_finish(assertion->reader->traces);
+        status = run_traces(assertion, NULL);
+        reader_free(assertion->reader);
+        assertion->reader = NULL;
+    }
     return status;
 }

@@ -38,3 +38,9 @@ holds 'some span("cart*") under span("read") and at least 2 span("front") under 
 holds 'span("cart: *") before span("db-master") and span("db-master") before span("cart*")'
 cpt assert --json 'no span("db-master") under span("read") and some span("cart")' spans.json; echo "exit $?"
 cpt assert --max-bytes 150 'some span("cart") and some span("log")' spans.json; echo "exit $?"
+
+# each service wrote a file: what is below a span is in another one
+mkdir parts || exit
+printf '{"traceId":"5","id":"1","name":"read","timestamp":1000,"duration":100,"localEndpoint":{"serviceName":"front"}}' >parts/1.json
+printf '{"traceId":"5","id":"2","parentId":"1","name":"get","timestamp":1010,"duration":5,"localEndpoint":{"serviceName":"db"}}' >parts/2.json
+cpt assert 'no span("db") under span("front")' parts/*.json; echo "exit $?"
