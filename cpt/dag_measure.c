@@ -20,6 +20,7 @@
  * over the chain takes an interval in O(log n) and gives all values at the end. (A
  * sweep with a heap has the same bound; but most edges cover no member at all, which
  * two reads tell, and the tree is as small as the path.)
+ * Paths that end early avoid all members behind them: for those a running maximum does.
  */
 #include "cpt/dag.h"
 
@@ -32,6 +33,8 @@ struct measuring {
     uint8_t *flags;    /* of each position */
     uint32_t *before;  /* of each position: members of the chain before it */
     uint64_t *tree;    /* over the chain: twice as many as members */
+    uint64_t *behind;  /* of each member, and one more: of a path without it and the
+                          others behind it */
     size_t chain_count;
 };
 
@@ -154,6 +157,7 @@ static uint32_t members_until(const struct measuring *measuring, size_t position
 static void cover_all(struct measuring *measuring)
 {
     const struct cpt_dag *dag = measuring->dag;
+    uint64_t until_ns = 0;
 
     for (size_t i = 0; i < dag->shape.node_count; i++) {
         const uint32_t before = measuring->before[i];
@@ -175,14 +179,21 @@ static void cover_all(struct measuring *measuring)
             }
         }
         if (cpti_dag_is_end(dag, i)) {
-            cover(measuring, members_until(measuring, i), measuring->chain_count,
-                  end_ns(dag, i));
+            uint64_t *behind = &measuring->behind[members_until(measuring, i)];
+
+            *behind = *behind > end_ns(dag, i) ? *behind : end_ns(dag, i);
         }
     }
     for (size_t i = 2; i < 2 * measuring->chain_count; i++) {
         uint64_t *tree = measuring->tree;
 
         tree[i] = tree[i] > tree[i / 2] ? tree[i] : tree[i / 2];
+    }
+    for (size_t i = 0; i < measuring->chain_count; i++) {
+        uint64_t *leaf = &measuring->tree[measuring->chain_count + i];
+
+        until_ns = until_ns > measuring->behind[i] ? until_ns : measuring->behind[i];
+        *leaf = *leaf > until_ns ? *leaf : until_ns;
     }
 }
 
@@ -236,7 +247,9 @@ static cpt_status measure(struct measuring *measuring, struct cpt_dag_measure *m
     mark_chain(measuring);
     measuring->tree =
         cpt_alloc_zeroed(alloc, 2 * measuring->chain_count * sizeof(uint64_t));
-    if (measuring->tree == NULL) {
+    measuring->behind =
+        cpt_alloc_zeroed(alloc, (measuring->chain_count + 1) * sizeof(uint64_t));
+    if (measuring->tree == NULL || measuring->behind == NULL) {
         return CPT_NO_MEMORY;
     }
     cover_all(measuring);
@@ -254,5 +267,6 @@ cpt_status cpt_dag_measure(const struct cpt_dag *dag, struct cpt_dag_measure *me
     cpt_alloc_free(dag->alloc, measuring.before);
     cpt_alloc_free(dag->alloc, measuring.flags);
     cpt_alloc_free(dag->alloc, measuring.tree);
+    cpt_alloc_free(dag->alloc, measuring.behind);
     return status;
 }
