@@ -21,7 +21,7 @@ enum { TRACE_AT = 3, PARENT_AT = 36, FLAGS_AT = 53, VALUE_BYTES = 55 };
  * Every request that belongs to a trace comes by here, and few of them are traced. So
  * 16 digits are read at once, as vectors of GCC and clang, and tested at the end.
  */
-typedef signed char sixteen __attribute__((vector_size(16)));
+typedef unsigned char sixteen __attribute__((vector_size(16)));
 typedef uint16_t pairs __attribute__((vector_size(16)));
 typedef unsigned char eight __attribute__((vector_size(8)));
 
@@ -41,9 +41,9 @@ static void read_16(const char *text, unsigned char bytes[8], sixteen *wrong)
 
     memcpy(&digits, text, sizeof digits);
     digits -= '0';
-    is_letter = digits > 9;
+    is_letter = (sixteen)(digits > 9);
     digits -= is_letter & LETTER_AT;
-    *wrong |= (digits & ~15) | (is_letter ^ (digits > 9));
+    *wrong |= (digits & 0xf0) | (is_letter ^ (sixteen)(digits > 9));
     memcpy(&pair, &digits, sizeof pair);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     pair = pair << 4 | pair >> 8;
@@ -137,7 +137,7 @@ static void write_16(char *text, const unsigned char bytes[8])
     pair = (pair & 240) << 4 | (pair & 15);
 #endif
     memcpy(&digits, &pair, sizeof digits);
-    digits += '0' + ((digits > 9) & LETTER_AT);
+    digits += '0' + ((sixteen)(digits > 9) & LETTER_AT);
     memcpy(text, &digits, sizeof digits);
 }
 
