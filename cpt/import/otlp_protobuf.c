@@ -15,6 +15,7 @@
  */
 #include "cpt/import/formats.h"
 
+#include <assert.h>
 #include <pb_decode.h>
 
 #include "otlp_trace.pb.h"
@@ -72,6 +73,7 @@ static inline bool take_short(struct fields *fields, uint64_t *number)
     const unsigned char *at = (const unsigned char *)fields->at;
     const size_t bytes = left(fields);
 
+    assert(at != NULL || bytes == 0);
     if (bytes > 0 && at[0] < 0x80) {
         *number = at[0];
         fields->at++;

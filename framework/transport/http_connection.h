@@ -53,7 +53,6 @@ enum cpti_http_connection_state {
 
 struct cpti_http_connection {
     struct cpt_work work; /* frees it, or reports a failure within sending */
-    bool is_posted;
     LIST_ENTRY(cpti_http_connection) others; /* the owner's list of idle ones */
     struct cpt_http *http;
     const struct cpti_http_address *address;
@@ -64,24 +63,25 @@ struct cpti_http_connection {
     struct cpti_http_input input;
     enum cpti_http_connection_state state;
     unsigned tick;    /* of its last use; see http_client.c */
+    bool is_posted;   /* `work` */
     bool has_replied; /* it has carried a reply */
     bool is_connected;
     bool is_shaking;      /* the TLS handshake goes on */
-    struct cpti_tls *tls; /* once connected; or NULL */
     bool is_writing;      /* the event is added */
+    struct cpti_tls *tls; /* once connected; or NULL */
     /* Of the call in flight: */
     void *tag;
     struct cpti_http_text head; /* of the request */
     struct cpt_bytes body;
     size_t sent_bytes; /* of both */
     size_t received_bytes;
-    bool is_broken; /* the request could not be sent whole */
     cpt_status failure;
+    bool is_broken;          /* the request could not be sent whole */
     bool is_measured;        /* it asks for a path */
+    bool is_limited_unknown; /* another request may have added to limited_ns since */
     uint64_t begun_ns;       /* measured: when writing began; 0: not yet */
     uint64_t send_queue_ns;  /* measured: until all were */
-    uint64_t limited_ns;     /* of the connection, when it was last looked at … */
-    bool is_limited_unknown; /* … but another request may have added to it since */
+    uint64_t limited_ns;     /* of the connection, when it was last looked at */
 };
 
 /* An idle connection to @address, not yet opened. NULL without memory. @address must

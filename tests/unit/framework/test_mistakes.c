@@ -358,7 +358,7 @@ static void test_calls_at_limits(void)
                                     tasks, 1};
     size_t partial_count = 0;
 
-    for (size_t limit = 20000; limit < 300000; limit += 7001) {
+    for (size_t limit = 20000; limit < 300000; limit += 1501) {
         struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
         struct cpt_inbound inbound = inbound_with(NULL);
 
