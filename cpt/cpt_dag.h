@@ -8,10 +8,10 @@
  * happened must be known, as a directed acyclic graph:
  *
  *   node   an activity that takes time: a step of a task (a task is cut where it
- *          issues a call, where it waits, and where it delivers an output), a call, the
- *          time in a queue or before a lock
- *   edge   the second node could not begin before the first one ended. All inputs have
- *          an edge, not only the one that came last.
+ *          issues a call, where it waits, and where it delivers an output), a
+ *          call, the time in a queue or before a lock
+ *   edge   the second node could not begin before the first one ended. All
+ *          inputs have an edge, not only the one that came last.
  *
  *      A1 3 --> B1 13 ------------\               start  tail  slack  free  drag
  *         \                        \           A1     0    17      0     0     3
@@ -23,11 +23,13 @@
  *
  *   start   the longest sum of durations on the way to a node
  *   tail    the longest sum on the way from its end to the end of the request
- *   slack   by how much it could take longer without delaying the response: latency -
- *           start - duration - tail ("total float"). 0 on the critical path.
+ *   slack   by how much it could take longer without delaying the response:
+ *           latency - start - duration - tail ("total float"). 0 on the
+ *           critical path.
  *   free    … without delaying anything else ("free float")
- *   drag    by how much the response would come earlier if the node took no time. 0 for
- *           nodes that are off the critical path, never more than the duration.
+ *   drag    by how much the response would come earlier if the node took no
+ *           time. 0 for nodes that are off the critical path, never more than the
+ *           duration.
  *
  * The nodes of a frame together: no drag of theirs is larger than the gain if all of
  * them took no time, which is never larger than their time on the path. It may be

@@ -450,6 +450,7 @@ struct shown {
     const struct contention *all;
     const struct cpt_tree *tree;
     bool is_json;
+    bool is_capped; /* the rest is told */
 };
 
 static int show_rows(void *context, size_t row_max)
@@ -459,18 +460,19 @@ static int show_rows(void *context, size_t row_max)
     if (!shown->is_json) {
         return print(shown->all, shown->tree, row_max);
     }
-    put(shown->all, shown->tree, row_max);
+    put(shown->all, shown->tree, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
 static int show(struct contention *all, const struct cpt_tree *tree,
                 const struct cpti_arguments *arguments)
 {
-    struct shown shown = {all, tree, cpti_has(arguments, "json")};
+    struct shown shown = {all, tree, cpti_has(arguments, "json"), false};
     struct cpti_capped capped = {
         .print = show_rows, .context = &shown, .row_count = all->pairs.count};
     const int status = cpti_capped_option(arguments, &capped.bytes_max);
 
+    shown.is_capped = capped.bytes_max != 0;
     qsort(all->pairs.rows, all->pairs.count, sizeof(struct row), by_time);
     qsort(all->culprits.rows, all->culprits.count, sizeof(struct row), by_culprit);
     return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;

@@ -9,6 +9,7 @@
  * measured (cpt_dag.h): how much longer a frame could take, and by how much the
  * response would come earlier without it.
  */
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
@@ -154,8 +155,11 @@ static cpt_status add_trace(struct slack *slack, struct cpt_bytes trace)
     if (status == CPT_OK) {
         status = cpti_spans_noted_dag(slack->spans, add_dag, slack);
     }
-    slack->other_count += status == CPT_END;
-    return status == CPT_END ? CPT_OK : status;
+    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, or of nonsense */
+        slack->other_count++;
+        return CPT_OK;
+    }
+    return status;
 }
 
 static cpt_status read_input(void *context, void *buffer, size_t capacity,
@@ -262,7 +266,23 @@ static void put_ns(struct cpti_json *json, const char *key, double sum, uint64_t
     }
 }
 
-static void put(const struct slack *slack)
+static size_t rest_count(const struct slack *slack, size_t row_max)
+{
+    return slack->row_count > row_max ? slack->row_count - row_max : 0;
+}
+
+/* Gains do not add up, but times on the path do. */
+static double rest_path(const struct slack *slack, size_t row_max)
+{
+    double path = 0;
+
+    for (size_t i = row_max; i < slack->row_count; i++) {
+        path += slack->rows[i].path;
+    }
+    return path;
+}
+
+static void put(const struct slack *slack, size_t row_max)
 {
     struct cpti_json json = {.file = stdout};
 
@@ -272,7 +292,7 @@ static void put(const struct slack *slack)
     cpti_json_unsigned(&json, "inexact", slack->inexact_count);
     put_ns(&json, "latency_ns", slack->latency, slack->request_count);
     cpti_json_open(&json, "frames", '[');
-    for (size_t i = 0; i < slack->row_count; i++) {
+    for (size_t i = 0; i < slack->row_count && i < row_max; i++) {
         const struct row *row = &slack->rows[i];
 
         cpti_json_row(&json);
@@ -293,6 +313,12 @@ static void put(const struct slack *slack)
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
+    if (row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
+        put_ns(&json, "path_ns", rest_path(slack, row_max), slack->request_count);
+        cpti_json_close(&json);
+    }
     cpti_json_close(&json);
 }
 
@@ -303,8 +329,9 @@ static void put_cell(struct cpti_table *table, double sum, uint64_t count)
     cpti_table_cell(table, "%s", count != 0 ? cpti_ms(sum / (double)count, text) : "-");
 }
 
-static int print(const struct slack *slack)
+static int print(const struct slack *slack, size_t row_max)
 {
+    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
     static const char *const headings[] = {"gain ms", "drag ms", "path ms", "slack ms",
                                            "free ms", "kind",    "frame"};
     struct cpti_table table = cpti_table_of(headings, 7);
@@ -312,7 +339,7 @@ static int print(const struct slack *slack)
 
     (void)printf("requests %" PRIu64 ", latency %s ms\n", slack->request_count,
                  cpti_ms(slack->latency / (double)slack->request_count, text));
-    for (size_t i = 0; i < slack->row_count && i < PRINTED_MAX; i++) {
+    for (size_t i = 0; i < slack->row_count && i < most; i++) {
         const struct row *row = &slack->rows[i];
 
         put_cell(&table, row->gain, slack->request_count);
@@ -324,16 +351,45 @@ static int print(const struct slack *slack)
         cpti_table_cell(&table, "%s",
                         cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
     }
-    if (slack->row_count > PRINTED_MAX) {
-        (void)printf("the first %d of %zu frames:\n", PRINTED_MAX, slack->row_count);
+    if (cpti_table_print(&table) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
     }
-    return cpti_table_print(&table);
+    if (slack->row_count > most) {
+        (void)printf(
+            "%zu more rows: %s ms of the path\n", rest_count(slack, most),
+            cpti_ms(rest_path(slack, most) / (double)slack->request_count, text));
+    }
+    return CPTI_EXIT_DONE;
 }
 
 /* --- The command --- */
 
-static int show(struct slack *slack, bool is_json)
+/* The context of struct cpti_capped. */
+struct shown {
+    const struct slack *slack;
+    bool is_json;
+    bool is_capped; /* the rest is told */
+};
+
+static int show_rows(void *context, size_t row_max)
 {
+    const struct shown *shown = context;
+
+    if (!shown->is_json) {
+        return print(shown->slack, row_max);
+    }
+    put(shown->slack, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
+    return CPTI_EXIT_DONE;
+}
+
+static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
+{
+    struct shown shown = {slack, is_json, bytes_max != 0};
+    const struct cpti_capped capped = {.bytes_max = bytes_max,
+                                       .print = show_rows,
+                                       .context = &shown,
+                                       .row_count = slack->row_count};
+
     if (slack->other_count != 0) {
         cpti_warn("%" PRIu64
                   " traces are left out: they have no notes of our services, "
@@ -350,20 +406,22 @@ static int show(struct slack *slack, bool is_json)
     }
     sorted = slack;
     qsort(slack->rows, slack->row_count, sizeof *slack->rows, by_gain);
-    if (is_json) {
-        put(slack);
-        return CPTI_EXIT_DONE;
-    }
-    return print(slack);
+    return cpti_capped_print(&capped);
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
     struct slack slack = {.wanted = cpti_value(arguments, "trace")};
-    int status = add_files(&slack, arguments);
+    uint64_t bytes_max = 0;
+    int status = cpti_capped_option(arguments, &bytes_max);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = add_files(&slack, arguments);
     if (slack.names != NULL) {
-        status = cpti_exit_last(status, show(&slack, cpti_has(arguments, "json")));
+        status = cpti_exit_last(status,
+                                show(&slack, cpti_has(arguments, "json"), bytes_max));
     }
     cpti_spans_free(slack.spans);
     cpti_traces_free(slack.traces);
@@ -375,7 +433,8 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"trace", 0, "ID", "only the request of this trace"},
-    {"json", 0, NULL, "print JSON"},
+    {"json", 'j', NULL, "print one JSON object with rows"},
+    CPTI_CAPPED_OPTION("the frames that give most"),
     {0},
 };
 

@@ -12,7 +12,7 @@ trap 'rm -rf "$copy"' EXIT
 failed=0
 count=0
 
-sources '[ch]' cc proto txt sh | grep -v '^tests/data/' | tar -cf - -T - | tar -xf - -C "$copy"
+sources '[ch]' cc cpp hpp proto txt sh | grep -v '^tests/data/' | tar -cf - -T - | tar -xf - -C "$copy"
 
 # plant FILE LINE: layering.sh must name FILE; then FILE is as before.
 plant()

@@ -115,6 +115,20 @@ walk json cpt culprit --json $two a.cptlog
 make_log contended >contended.cptlog
 walk text cpt contention contended.cptlog
 walk json cpt contention --json contended.cptlog
+for task in 1 2 3 4 5 6; do # one after the other, each of the same length
+    printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%032d","spanId":"%016d","parentSpanId":"%s",' 1 $task "${parent:-}"
+    printf '"name":"op","startTimeUnixNano":"1","endTimeUnixNano":"60000001","attributes":[{"key":"critical_path.note",'
+    if [ $task = 1 ]; then
+        parent=$(printf '%016d' 1)
+        note="request entry=A:%20%2f latency=50000000 by=$(printf '%016d' 6)"
+    else
+        note="task name=A:%20t$task ready=$((task - 2))0000000 start=$((task - 2))0000000 end=$((task - 1))0000000"
+        [ $task = 2 ] || note="$note after=$(printf '%016d' $((task - 1)))"
+    fi
+    printf '"value":{"stringValue":"%s"}}]}]}]}]}\n' "$note"
+done >notes.json
+walk text cpt slack notes.json
+walk json cpt slack --json notes.json
 walk text cpt precision --pairs 2 --requests 10 a.cptlog
 walk rows cpt precision --json --pairs 2 --requests 10 a.cptlog
 walk text cpt plan a.cptlog
