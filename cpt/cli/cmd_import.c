@@ -364,6 +364,14 @@ static int begin_copy(struct import *import, const char *name)
                                       : cpti_failed("out of memory");
 }
 
+/* Whether both outputs, which are open, are one file: the last one would replace the
+ * other. */
+static bool are_one_file(const struct cpti_output *log, const struct cpti_output *copy)
+{
+    return log->target != NULL && copy->target != NULL &&
+           strcmp(log->target, copy->target) == 0;
+}
+
 /* Copies the file that was read, which is still open, with its attributes. */
 static int write_copy(struct import *import)
 {
@@ -607,11 +615,17 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE && annotated != NULL) {
         import.copy = &copy;
         status = begin_copy(&import, annotated);
+        if (status == CPTI_EXIT_DONE && import.log != NULL &&
+            are_one_file(&log, &copy)) {
+            cpti_output_abort(&copy);
+            status = cpti_usage("--output and --annotate name one file");
+        }
         if (status != CPTI_EXIT_DONE && import.log != NULL) {
             cpti_output_abort(import.log);
         }
     }
     if (status != CPTI_EXIT_DONE) {
+        cpti_annotation_free(import.annotation);
         return status;
     }
     import.progress_ns =

@@ -256,14 +256,28 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
 
 /* --- Outputs --- */
 
-/* The temporary file, which a signal handler removes. There is one at a time. */
-static char *volatile unfinished;
+/* The temporary files, which a signal handler removes: a command has two at most. */
+enum { UNFINISHED_MAX = 2 };
+static char *volatile unfinished[UNFINISHED_MAX];
+
+/* Replaces @before, a temporary file or NULL, by @after. */
+static void note_unfinished(const char *before, char *after)
+{
+    for (size_t i = 0; i < UNFINISHED_MAX; i++) {
+        if (unfinished[i] == before) {
+            unfinished[i] = after;
+            return;
+        }
+    }
+}
 
 /* A signal handler: calls only what POSIX allows there. */
 static void remove_unfinished(int signal_number)
 {
-    if (unfinished != NULL) {
-        (void)unlink(unfinished);
+    for (size_t i = 0; i < UNFINISHED_MAX; i++) {
+        if (unfinished[i] != NULL) {
+            (void)unlink(unfinished[i]);
+        }
     }
     (void)raise(signal_number); /* the default action, as SA_RESETHAND restored it */
 }
@@ -319,7 +333,7 @@ static int open_temporary(struct cpti_output *output, mode_t mode)
         return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
                            strerror(errno));
     }
-    unfinished = output->temporary;
+    note_unfinished(NULL, output->temporary);
     expect_signals();
     (void)fchmod(descriptor, mode);
     output->file = fdopen(descriptor, "wb");
@@ -371,7 +385,9 @@ int cpti_output_write(void *context, const void *data, size_t bytes)
 
 static void output_deinit(struct cpti_output *output)
 {
-    unfinished = NULL;
+    if (output->temporary != NULL) {
+        note_unfinished(output->temporary, NULL);
+    }
     free(output->target);
     free(output->temporary);
     *output = (struct cpti_output){0};
