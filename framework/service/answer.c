@@ -300,9 +300,11 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
                         const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
+    const bool has_log = serving->service->options.log != NULL;
 
+    /* Without a log the rules decide about the spans. */
     if (serving->path == NULL || !serving->decision.is_logged ||
-        serving->service->options.log == NULL) {
+        (!has_log && (serving->spans == NULL || !serving->decision.is_pending))) {
         count_end(serving);
         return;
     }
@@ -313,7 +315,7 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
     cpti_request_hold(request); /* for the record */
     fill_record(serving, http_status, failure);
     count_end(serving);
-    if (serving->decision.is_pending && !end_pending(serving)) {
+    if ((serving->decision.is_pending && !end_pending(serving)) || !has_log) {
         cpti_request_release(request);
         return;
     }

@@ -7,6 +7,8 @@
  */
 #include "tests/unit/framework/service_pair.h"
 
+#include "framework/service/service.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +198,50 @@ static void test_lost_spans_are_counted(void)
     close_with_spans();
 }
 
+/* Spans of A are written, but no paths; a rule keeps those with @clause. */
+static void ask_with_rule(const char *clause)
+{
+    struct cpti_rules *rules = cpt_alloc_zeroed(NULL, sizeof *rules);
+    struct cpt_service_options options = never;
+    struct cpti_policy *policy = NULL;
+    char text[128];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rules);
+    (void)snprintf(text, sizeof text, "owner sre; until 2099-12-31; %s", clause);
+    CU_ASSERT_EQUAL(cpti_rule_read(rules, cpt_bytes_of("r"), cpt_bytes_of(text), NULL),
+                    CPT_OK);
+    policy = cpti_policy_new(rules, 1, NULL);
+    cpt_alloc_free(NULL, rules);
+    open_with_spans(0);
+    cpt_service_free(pair.a);
+    options.spans = spans;
+    pair.a = make_service(options, "A", "/", pair.a_plan);
+    CU_ASSERT_FATAL(policy != NULL && pair.a != NULL);
+    cpti_sampling_set_policy(&pair.a->sampling, policy);
+    ask_traced("");
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+}
+
+static void test_rules_without_a_log(void)
+{
+    static const struct {
+        const char *clause;
+        unsigned is_kept;
+    } cases[] = {{"latency > 11ms", 1},
+                 {"latency > 12ms", 0},
+                 {"attribute arm treatment", 1},
+                 {"attribute arm control", 0},
+                 {"path(\"B: none\") > 1ms", 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ask_with_rule(cases[i].clause);
+        CU_ASSERT_EQUAL(count_of("{\"stringValue\":\"A\"}"), cases[i].is_kept);
+        CU_ASSERT_EQUAL(counter(pair.a, "kept_by_rule", NULL), cases[i].is_kept);
+        CU_ASSERT_EQUAL(counter(pair.a, "dropped_at_end", NULL), 1 - cases[i].is_kept);
+        close_with_spans();
+    }
+}
+
 static void test_content_is_checked(void)
 {
     struct cpt_log_queue_options options = {
@@ -219,6 +265,7 @@ CU_TestInfo cpt_spans_tests[] = {
     {"of a request that is not traced there are none", test_untraced_passes_on},
     {"what the sink refuses is counted, and costs no answer",
      test_lost_spans_are_counted},
+    {"rules keep spans also without a log of paths", test_rules_without_a_log},
     {"a log of paths takes no spans, nor the reverse", test_content_is_checked},
     CU_TEST_INFO_NULL,
 };
