@@ -96,8 +96,16 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
     return traces;
 }
 
+static void leave(struct within *within)
+{
+    cpti_pieces_free(within->pieces);
+    cpti_inflate_free(within->inflate);
+    *within = (struct within){.left = {NULL, 0}};
+}
+
 static void close_file(struct cpti_traces *traces)
 {
+    leave(&traces->within); /* without memory its end was not reached */
     cpti_pieces_free(traces->pieces);
     cpti_inflate_free(traces->inflate);
     traces->pieces = NULL;
@@ -126,17 +134,9 @@ void cpti_traces_finish(struct cpti_traces *traces)
     traces->has_files = false;
 }
 
-static void leave(struct within *within)
-{
-    cpti_pieces_free(within->pieces);
-    cpti_inflate_free(within->inflate);
-    *within = (struct within){.left = {NULL, 0}};
-}
-
 void cpti_traces_free(struct cpti_traces *traces)
 {
     if (traces != NULL) {
-        leave(&traces->within);
         cpti_assembly_free(traces->assembly);
         cpti_doc_free(traces->json);
         close_file(traces);

@@ -381,6 +381,59 @@ static void test_survives_no_memory(void)
     each_allocation_failure(read_over);
 }
 
+/* Reads one file of several to its end, or until there is no memory. */
+static cpt_status read_file(struct cpti_traces *traces, struct cpti_spans *spans,
+                            struct text_input *input)
+{
+    cpt_status status = cpti_traces_open(traces, text_input_read, input);
+
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+        struct cpt_bytes trace = {"", 0};
+
+        status = cpti_traces_next(traces, spans, &trace, &error);
+    }
+    return status;
+}
+
+/* Without memory the end of a message is not reached, but the next file begins with
+ * itself. */
+static void test_no_memory_in_message(void)
+{
+    enum { HEAD_BYTES = 4, REQUESTS = 400, SPANS = 3 * REQUESTS };
+    const size_t bytes = REQUESTS * strlen(otlp);
+    char *text = malloc(HEAD_BYTES + bytes);
+    struct failing_alloc failing;
+    size_t calls = 0;
+
+    for (int i = 0; i < HEAD_BYTES; i++) {
+        text[i] = (char)(bytes >> (8 * (HEAD_BYTES - 1 - i)) & 0xff);
+    }
+    for (size_t i = 0; i < REQUESTS; i++) {
+        memcpy(text + HEAD_BYTES + i * strlen(otlp), otlp, strlen(otlp));
+    }
+    do {
+        const struct cpti_traces_options options = {.alloc = &failing.alloc,
+                                                    .has_files = true};
+        struct text_input inputs[2] = {{text, HEAD_BYTES + bytes, 1000, 0},
+                                       {text, HEAD_BYTES + bytes, 1000, 0}};
+        struct cpti_spans *spans = cpti_spans_new(NULL);
+        struct cpti_traces *traces = NULL;
+
+        failing_alloc_init(&failing, ++calls);
+        traces = cpti_traces_new(&options);
+        if (traces != NULL && read_file(traces, spans, &inputs[0]) == CPT_NO_MEMORY) {
+            const uint64_t before = cpti_traces_counts(traces)->spans;
+
+            CU_ASSERT_EQUAL(read_file(traces, spans, &inputs[1]), CPT_END);
+            CU_ASSERT_EQUAL(cpti_traces_counts(traces)->spans, before + SPANS);
+        }
+        cpti_traces_free(traces);
+        cpti_spans_free(spans);
+    } while (atomic_load(&failing.call_count) >= calls);
+    free(text);
+}
+
 CU_TestInfo cpt_traces_tests[] = {
     {"jaeger", test_jaeger},
     {"zipkin", test_zipkin},
@@ -397,5 +450,6 @@ CU_TestInfo cpt_traces_tests[] = {
     {"gzip", test_gzip},
     {"damaged", test_damaged},
     {"survives no memory", test_survives_no_memory},
+    {"no memory in a message", test_no_memory_in_message},
     CU_TEST_INFO_NULL,
 };
