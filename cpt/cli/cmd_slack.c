@@ -26,6 +26,9 @@
 
 enum { ROWS_MAX = 1 << 16, KINDS = CPT_DAG_NETWORK + 1, PRINTED_MAX = 40 };
 
+/* What the gains of one request may cost: seconds. */
+static const uint64_t work_max = (uint64_t)1 << 32;
+
 static const char *const kind_words[KINDS] = {
     [CPT_DAG_STEP] = "work", [CPT_DAG_CALL] = "call", [CPT_DAG_QUEUE] = "queue",
     [CPT_DAG_LOCK] = "lock", [CPT_DAG_WAIT] = "wait", [CPT_DAG_NETWORK] = "network"};
@@ -54,7 +57,7 @@ struct slack {
     uint32_t *numbers; /* of the rows + 1, by name and kind */
     size_t row_count, row_capacity, number_capacity, numbered;
     uint64_t request_count;
-    uint64_t other_count;   /* traces without notes, or whose notes do not fit */
+    uint64_t other_count;   /* without notes, or these do not fit, or are too many */
     uint64_t inexact_count; /* the longest path is not the latency */
     double latency;
 };
@@ -78,8 +81,11 @@ static cpt_status row_of(struct slack *slack, const struct cpt_dag_name *frame,
         for (; slack->numbered < slack->number_capacity; slack->numbered++) {
             slack->numbers[slack->numbered] = 0;
         }
-        status = cpt_alloc_grow(NULL, (void **)&slack->rows, &slack->row_capacity,
-                                slack->row_count + 1, ROWS_MAX, sizeof *slack->rows);
+        if (slack->numbers[at] == 0) {
+            status =
+                cpt_alloc_grow(NULL, (void **)&slack->rows, &slack->row_capacity,
+                               slack->row_count + 1, ROWS_MAX, sizeof *slack->rows);
+        }
     }
     if (status != CPT_OK) {
         return status;
@@ -106,6 +112,33 @@ static void add_frame(struct row *row, const struct cpt_dag_frame *frame)
     }
 }
 
+/* Whether the gains of a request cost too much: each frame on the path costs a walk of
+ * the whole dag. Requests have few names; a file may say anything. */
+static bool is_too_much(const struct cpt_dag_shape *shape,
+                        const struct cpt_dag_measure *measures)
+{
+    uint64_t frames = 0;
+
+    for (uint32_t i = 0; i < shape->node_count; i++) {
+        frames += (measures[i].flags & CPT_DAG_ON_PATH) != 0;
+    }
+    frames = frames < shape->frame_count ? frames : shape->frame_count;
+    return frames * ((uint64_t)shape->node_count + shape->edge_count) > work_max;
+}
+
+/* All frames of a request, which have rows. */
+static void add_frames(struct slack *slack, const struct cpt_dag_recorded *recorded,
+                       const struct cpt_dag_frame *frames)
+{
+    for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
+        struct row *row = NULL;
+
+        if (row_of(slack, &recorded->frames[i], &row) == CPT_OK) {
+            add_frame(row, &frames[i]);
+        }
+    }
+}
+
 /* A cpti_spans_dag_fn. */
 static cpt_status add_dag(void *context, const struct cpt_dag *dag,
                           const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
@@ -121,6 +154,9 @@ static cpt_status add_dag(void *context, const struct cpt_dag *dag,
     if (status == CPT_OK) {
         status = cpt_dag_measure(dag, measures);
     }
+    if (status == CPT_OK && is_too_much(shape, measures)) {
+        status = CPT_LIMIT;
+    }
     if (status == CPT_OK) {
         status = cpt_dag_frames(dag, measures, frames);
     }
@@ -128,13 +164,13 @@ static cpt_status add_dag(void *context, const struct cpt_dag *dag,
         struct row *row = NULL;
 
         status = row_of(slack, &recorded->frames[i], &row);
-        if (status == CPT_OK) {
-            add_frame(row, &frames[i]);
-        }
     }
-    slack->request_count++;
-    slack->latency += (double)latency_ns;
-    slack->inexact_count += cpt_dag_latency_ns(dag) != latency_ns;
+    if (status == CPT_OK) { /* each frame has a row: all of them count, or none */
+        add_frames(slack, recorded, frames);
+        slack->request_count++;
+        slack->latency += (double)latency_ns;
+        slack->inexact_count += cpt_dag_latency_ns(dag) != latency_ns;
+    }
     cpt_alloc_free(NULL, measures);
     cpt_alloc_free(NULL, frames);
     return status;
@@ -155,7 +191,7 @@ static cpt_status add_trace(struct slack *slack, struct cpt_bytes trace)
     if (status == CPT_OK) {
         status = cpti_spans_noted_dag(slack->spans, add_dag, slack);
     }
-    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, or of nonsense */
+    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, nonsense */
         slack->other_count++;
         return CPT_OK;
     }
@@ -393,7 +429,7 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
     if (slack->other_count != 0) {
         cpti_warn("%" PRIu64
                   " traces are left out: they have no notes of our services, "
-                  "or these do not fit together",
+                  "or these do not fit together, or have too many names",
                   slack->other_count);
     }
     if (slack->inexact_count != 0) {
