@@ -87,6 +87,15 @@ static bool is_same(const struct row *left, const struct row *right)
            left->culprit == right->culprit && left->kind == right->kind;
 }
 
+/* The row of all that found no room: it accuses no one. */
+static struct row *other_row(struct rows *rows)
+{
+    if (rows->count < ROWS_MAX) {
+        rows->rows[rows->count++] = (struct row){.kind = CPT_KIND_OTHER};
+    }
+    return &rows->rows[ROWS_MAX - 1];
+}
+
 /* The row with the key of @key, added if it is new; NULL without memory. */
 static struct row *row_of(struct rows *rows, const struct row *key)
 {
@@ -106,8 +115,8 @@ static struct row *row_of(struct rows *rows, const struct row *key)
         }
         slot = cpti_hash_index_next(&rows->index, slot);
     }
-    if (rows->count == ROWS_MAX) {
-        return &rows->rows[ROWS_MAX - 1];
+    if (rows->count >= ROWS_MAX - 1) {
+        return other_row(rows);
     }
     rows->index.slots[slot] = (uint32_t)rows->count + 1;
     rows->rows[rows->count] = *key;
@@ -473,6 +482,11 @@ static int show(struct contention *all, const struct cpt_tree *tree,
     const int status = cpti_capped_option(arguments, &capped.bytes_max);
 
     shown.is_capped = capped.bytes_max != 0;
+    if (all->pairs.count == ROWS_MAX) {
+        cpti_warn("%" PRIu64 " waits are not told apart: there are too many victims, "
+                  "resources and culprits",
+                  all->pairs.rows[ROWS_MAX - 1].wait_count);
+    }
     qsort(all->pairs.rows, all->pairs.count, sizeof(struct row), by_time);
     qsort(all->culprits.rows, all->culprits.count, sizeof(struct row), by_culprit);
     return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
@@ -537,7 +551,8 @@ const struct cpti_command cpti_command_contention = {
         "A resource is a lock; the queue of an executor, for a worker; 'off CPU', "
         "where "
         "no processor ran the task, the culprit of which is not measured; or the "
-        "'accept queue', where the process came to the request late. A culprit is not "
+        "'accept queue', where the process came to the request late; 'other' is what "
+        "comes after 65,535 rows. A culprit is not "
         "known if an idle worker had to wake up, if code that is no task had the "
         "worker, or if the path lost its labels to fit a budget.\n"
         "\n"

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
 enum { ROWS_MAX = 1 << 16, KINDS = CPT_DAG_NETWORK + 1, PRINTED_MAX = 40 };
 
 /* What the gains of one request may cost: seconds. */
@@ -204,11 +205,20 @@ static cpt_status read_input(void *context, void *buffer, size_t capacity,
     return cpti_input_read(&((struct slack *)context)->input, buffer, capacity, bytes);
 }
 
+static void tell_refused(const struct slack *slack, cpt_status status,
+                         const struct cpt_error *error)
+{
+    (void)cpti_failed(
+        "%s: at byte %" PRIu64 ": %s", cpti_input_name(&slack->input), error->offset,
+        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status));
+}
+
 /* What can be read of traces now. */
 static int add_traces(struct slack *slack)
 {
     int exit_status = CPTI_EXIT_DONE;
     cpt_status status = CPT_OK;
+    unsigned refused = 0;
 
     while (status != CPT_END && status != CPT_NO_MEMORY) {
         struct cpt_error error = {0};
@@ -221,12 +231,15 @@ static int add_traces(struct slack *slack)
                 return cpti_failed("%s", cpt_status_sentence(status));
             }
         } else if (status != CPT_END) {
-            exit_status =
-                cpti_failed("%s: at byte %" PRIu64 ": %s",
-                            cpti_input_name(&slack->input), error.offset,
-                            error.sentence[0] != '\0' ? error.sentence
-                                                      : cpt_status_sentence(status));
+            exit_status = CPTI_EXIT_FAILED;
+            if (refused++ < REFUSED_TOLD_MAX) {
+                tell_refused(slack, status, &error);
+            }
         }
+    }
+    if (refused > REFUSED_TOLD_MAX) {
+        cpti_warn("%s: %u more like these", cpti_input_name(&slack->input),
+                  refused - REFUSED_TOLD_MAX);
     }
     return exit_status;
 }

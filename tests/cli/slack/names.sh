@@ -35,3 +35,8 @@ cat messages.txt
 requests 0 50000 1 0 3 1 >long.json
 cpt slack long.json 2>messages.txt | sed -n '1,3p'
 cat messages.txt
+# of many bad pieces the first ones are told
+for _ in 1 2 3 4 5 6 7 8; do
+    echo '{"no": "spans"}'
+done >bad.json
+cpt slack bad.json 2>&1; echo "exit $?"
