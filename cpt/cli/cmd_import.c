@@ -372,6 +372,21 @@ static bool are_one_file(const struct cpti_output *log, const struct cpti_output
            strcmp(log->target, copy->target) == 0;
 }
 
+/* Why a copy failed: its own file, or the one that is read. */
+static int copy_failed(const struct import *import, cpt_status status)
+{
+    const struct cpti_output *copy = import->copy;
+    const int number = import->input.error_number;
+
+    if (copy->error_number != 0 && copy->path != NULL) {
+        return cpti_failed("%s: cannot be written: %s", cpti_quoted(copy->path),
+                           strerror(copy->error_number));
+    }
+    return cpti_failed("%s: the copy is not written: %s",
+                       cpti_input_name(&import->input),
+                       number != 0 ? strerror(number) : cpt_status_sentence(status));
+}
+
 /* Copies the file that was read, which is still open, with its attributes. */
 static int write_copy(struct import *import)
 {
@@ -393,10 +408,7 @@ static int write_copy(struct import *import)
         status = cpti_annotation_write(import->annotation, cpti_input_read, input,
                                        write_bytes, import->copy);
     }
-    return status == CPT_OK
-               ? CPTI_EXIT_DONE
-               : cpti_failed("%s: the copy is not written: %s", cpti_input_name(input),
-                             cpt_status_sentence(status));
+    return status == CPT_OK ? CPTI_EXIT_DONE : copy_failed(import, status);
 }
 
 /* Ends the copy, of which there is none if nothing was read. */

@@ -380,7 +380,12 @@ int cpti_output_write(void *context, const void *data, size_t bytes)
 {
     struct cpti_output *output = context;
 
-    return fwrite(data, 1, bytes, output->file) != bytes;
+    errno = 0;
+    if (fwrite(data, 1, bytes, output->file) == bytes) {
+        return 0;
+    }
+    output->error_number = output->error_number != 0 ? output->error_number : errno;
+    return 1;
 }
 
 static void output_deinit(struct cpti_output *output)
@@ -407,7 +412,7 @@ int cpti_output_commit(struct cpti_output *output)
     has_failed = has_failed || (output->temporary != NULL &&
                                 rename(output->temporary, output->target) != 0);
     if (has_failed) {
-        const int number = errno;
+        const int number = output->error_number != 0 ? output->error_number : errno;
 
         if (output->temporary != NULL) {
             (void)unlink(output->temporary);

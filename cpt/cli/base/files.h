@@ -89,8 +89,9 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
 struct cpti_output {
     const char *path; /* as given; NULL for standard output */
     FILE *file;
-    char *target;    /* the destination, links resolved; NULL if written in place */
-    char *temporary; /* the file until it is renamed */
+    char *target;     /* the destination, links resolved; NULL if written in place */
+    char *temporary;  /* the file until it is renamed */
+    int error_number; /* of the first write that failed; 0: none */
 };
 
 /* Opens @path for writing; NULL and "-" are standard output. enum cpti_exit. */

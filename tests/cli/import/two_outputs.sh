@@ -12,6 +12,12 @@ cpt import -o new --annotate new spans.json; echo "exit $?"
 cat both
 ls
 
+# no space for either
+awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "[{\"traceId\":\"%x\",\"id\":\"1\",\"timestamp\":1,\"duration\":9}]\n", i }' >many.json
+cpt import --annotate /dev/full many.json; echo "exit $?"
+cpt import -o /dev/full many.json; echo "exit $?"
+rm many.json
+
 mkfifo pipe
 exec 9<>pipe
 cpt import -o a.cptlog --annotate b.json pipe 9<&- &
