@@ -9,7 +9,8 @@
  *
  * To wake the thread costs a request more than its record does. So the thread, woken by
  * a first record, waits for others for a moment, and is not woken by these: it goes on
- * when there are BATCH_RECORDS, when half of the room is taken, or after BATCH_NS.
+ * when there are BATCH_RECORDS, when half of the room is taken, or after BATCH_NS. In
+ * flush_ns, after which a record is handed over, that is included.
  *
  * Once the queue is closed, deadline_ns is set: a sink of ours gives up then, and the
  * thread hands no further block over. It counts what is left, and ends.
@@ -42,7 +43,7 @@ enum loss { LOSS_QUEUE, LOSS_RECORD, LOSS_SINK, LOSS_CLOSED, LOSS_FILE, LOSS_KIN
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
 #define LOG_CLOSE_NS_DEFAULT CPTI_LOG_PATIENCE_NS
-/* As long as this a record may wait for others. */
+/* As long as this a record may wait for others, if flush_ns is not less. */
 #define BATCH_NS UINT64_C(5000000)
 /* Our sinks notice a deadline as late as this. */
 #define LOG_NOTICE_NS 500000000u
@@ -58,6 +59,7 @@ struct cpt_log_queue {
     size_t record_count_max;
     size_t memory_bytes_max;
     uint64_t flush_ns;
+    uint64_t batch_ns; /* as long a record may wait for others */
     uint64_t close_ns;
     bool is_spans;
     pthread_t thread;
@@ -67,7 +69,8 @@ struct cpt_log_queue {
     struct cpt_log_block *block; /* of paths … */
     struct cpti_json_text lines; /* … or lines of spans, in place of a block */
     size_t line_count;
-    uint64_t oldest_ns; /* when the first record of the block was added */
+    uint64_t taken_ns;  /* when the first one of the records now written came … */
+    uint64_t oldest_ns; /* … and of the block, at the latest */
 
     struct cpti_lock lock;      /* guards all below */
     pthread_cond_t has_change;  /* for the thread: a record, a flush, the end */
@@ -255,7 +258,7 @@ static void write_record(struct cpt_log_queue *queue, const struct cpt_record *r
         queue->counts.unencodable_count++;
         cpti_lock_release(&queue->lock);
     } else if (cpt_log_block_count(queue->block) == 1) {
-        queue->oldest_ns = cpti_now_ns();
+        queue->oldest_ns = queue->taken_ns;
     }
 }
 
@@ -291,7 +294,7 @@ static void write_spans(struct cpt_log_queue *queue, const struct cpti_span_item
         queue->counts.unencodable_count++;
         cpti_lock_release(&queue->lock);
     } else if (queue->line_count == 1) {
-        queue->oldest_ns = cpti_now_ns();
+        queue->oldest_ns = queue->taken_ns;
     }
     if (queue->line_count == 0 && queue->lines.capacity > LINES_BYTES_KEPT) {
         cpti_json_text_deinit(&queue->lines);
@@ -349,7 +352,7 @@ static bool is_batch_full(const struct cpt_log_queue *queue)
 static bool is_gathering(const struct cpt_log_queue *queue)
 {
     return queue->first != NULL && !is_batch_full(queue) && !is_old(queue) &&
-           cpti_now_ns() < queue->listed_ns + BATCH_NS;
+           cpti_now_ns() < queue->listed_ns + queue->batch_ns;
 }
 
 /* One turn: takes the records that wait, writes them, hands the block over if it is
@@ -368,11 +371,12 @@ static bool turn(struct cpt_log_queue *queue)
         }
         if (is_gathering(queue)) {
             cpti_cond_wait(&queue->has_change, &queue->lock,
-                           queue->listed_ns + BATCH_NS);
+                           queue->listed_ns + queue->batch_ns);
             return true;
         }
     }
     items = queue->first;
+    queue->taken_ns = queue->listed_ns;
     queue->first = NULL;
     queue->listed_count = 0;
     cpti_lock_release(&queue->lock);
@@ -505,6 +509,7 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     if (queue->flush_ns > LOG_FLUSH_NS_MAX) {
         queue->flush_ns = LOG_FLUSH_NS_MAX;
     }
+    queue->batch_ns = queue->flush_ns < BATCH_NS ? queue->flush_ns : BATCH_NS;
     queue->close_ns = options->close_ns != 0 ? options->close_ns : LOG_CLOSE_NS_DEFAULT;
     queue->notify = options->notify != NULL ? options->notify : cpt_notice_print;
     queue->notify_context = options->notify_context;

@@ -2,11 +2,13 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_log_file.c - path logs in a directory: rotating, removing, sharing, a full
  * disk */
+#include "cpt/now.h"
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_log_queue.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
+#include "framework/service/log_queue.h"
 #include "wire/cpt_log.h"
 
 #include "tests/support/failing_alloc.h"
@@ -16,7 +18,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -565,7 +570,71 @@ static void test_no_room_for_a_file(void)
     close_folder();
 }
 
+/* --- The time that a record waits --- */
+
+static cpt_status note_block(void *context, const void *block, size_t bytes)
+{
+    (void)block;
+    (void)bytes;
+    atomic_fetch_add((atomic_size_t *)context, 1);
+    return CPT_OK;
+}
+
+static void wait_for_block(atomic_size_t *block_count, size_t before)
+{
+    while (atomic_load(block_count) == before) {
+        (void)usleep(100);
+    }
+}
+
+static void release(struct cpti_log_item *item)
+{
+    free(item);
+}
+
+/* How long a record takes through @queue. */
+static uint64_t time_of_record(struct cpt_log_queue *queue, atomic_size_t *block_count)
+{
+    struct cpti_log_item *item = calloc(1, sizeof *item);
+    const size_t before = atomic_load(block_count);
+    const uint64_t begin_ns = cpti_now_ns();
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(item);
+    item->record = (struct cpt_record){
+        .latency_ns = 1, .service = cpt_bytes_of("A"), .probability = 1};
+    item->memory_bytes = sizeof *item;
+    item->release = release;
+    cpti_log_queue_push(queue, item);
+    wait_for_block(block_count, before);
+    return cpti_now_ns() - begin_ns;
+}
+
+/* A record does not wait for others longer than flush_ns says. In one of many rounds
+ * it is seen, however busy the machine is. */
+static void test_flush_is_kept(void)
+{
+    enum { ROUNDS_MAX = 2000, BATCH_NS = 5000000 };
+    static atomic_size_t block_count;
+    const struct cpt_log_queue_options options = {.struct_bytes = sizeof options,
+                                                  .sink = note_block,
+                                                  .context = &block_count,
+                                                  .flush_ns = 1};
+    struct cpt_log_queue *queue = NULL;
+    bool is_seen = false;
+
+    atomic_store(&block_count, 0);
+    queue = cpt_log_queue_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(queue);
+    wait_for_block(&block_count, 0); /* its header */
+    for (int i = 0; i < ROUNDS_MAX && !is_seen; i++) {
+        is_seen = time_of_record(queue, &block_count) < BATCH_NS;
+    }
+    CU_ASSERT_TRUE(is_seen);
+    cpt_log_queue_free(queue);
+}
+
 CU_TestInfo cpt_log_file_tests[] = {
+    {"a record waits no longer than flush_ns", test_flush_is_kept},
     {"blocks are appended", test_blocks_are_appended},
     {"no record, no file", test_no_record_no_file},
     {"a log without records may say why", test_no_record_and_why},
