@@ -442,7 +442,7 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
     if (slack->other_count != 0) {
         cpti_warn("%" PRIu64
                   " traces are left out: they have no notes of our services, "
-                  "or these do not fit together, or have too many names",
+                  "or these do not fit together, or are too many",
                   slack->other_count);
     }
     if (slack->inexact_count != 0) {

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+enum { ARRIVALS_MAX = 1 << 22 /* of a trace: they take 40 times their text */ };
+
 /* What cpt_dag_draft_trace() takes. */
 struct gathering {
     struct reading *reading;
@@ -214,6 +216,9 @@ static cpt_status gather_tasks(struct gathering *gathering)
 
     for (size_t i = 0; i < count; i++) {
         arrival_count += arrivals_of(&reading->all[i]);
+    }
+    if (arrival_count > ARRIVALS_MAX) {
+        return CPT_LIMIT;
     }
     gathering->tasks =
         cpt_arena_take(&reading->arena, count * sizeof(struct cpt_trace_task *));

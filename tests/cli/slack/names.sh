@@ -35,6 +35,13 @@ cat messages.txt
 requests 0 50000 1 0 3 1 >long.json
 cpt slack long.json 2>messages.txt | sed -n '1,3p'
 cat messages.txt
+# so it is with what tasks waited for
+{
+    requests 0 3 0 | tr '\n' ' ' | sed 's/name=t2 start=0 end=10".*/name=t2 start=0 end=10 inputs=/'
+    head -c 4200000 /dev/zero | tr '\0' ,
+    requests 0 3 0 | tr '\n' ' ' | sed 's/.*name=t2 start=0 end=10"/"/'
+} >inputs.json
+cpt slack inputs.json 2>&1; echo "exit $?"
 # of many bad pieces the first ones are told
 for _ in 1 2 3 4 5 6 7 8; do
     echo '{"no": "spans"}'
