@@ -258,6 +258,19 @@ static int add_file(struct slack *slack, const char *name)
     return exit_status;
 }
 
+static int tell_left_out(const struct cpti_traces_counts *counts)
+{
+    if (counts->cut_traces > 0) {
+        cpti_warn("%" PRIu64 " traces may lack spans, for want of memory: these are "
+                  "too far apart",
+                  counts->cut_traces);
+    }
+    return counts->refused_traces == 0
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%" PRIu64 " traces are left out: they are too large",
+                             counts->refused_traces);
+}
+
 static int add_files(struct slack *slack, const struct cpti_arguments *arguments)
 {
     const struct cpti_traces_options options = {.has_files = true};
@@ -273,7 +286,8 @@ static int add_files(struct slack *slack, const struct cpti_arguments *arguments
         status = cpti_exit_last(status, add_file(slack, arguments->operands[i]));
     }
     cpti_traces_finish(slack->traces);
-    return cpti_exit_last(status, add_traces(slack));
+    status = cpti_exit_last(status, add_traces(slack));
+    return cpti_exit_last(status, tell_left_out(cpti_traces_counts(slack->traces)));
 }
 
 /* --- Printing --- */

@@ -214,6 +214,23 @@ int cpti_assert_spans(struct cpti_assert *assertion, struct cpti_input *input)
     return run_traces(assertion, input);
 }
 
+/* A rule says nothing of traces that it has not seen, or not whole. */
+static int tell_left_out(const struct cpti_traces_counts *counts)
+{
+    int status = CPTI_EXIT_DONE;
+
+    if (counts->refused_traces > 0) {
+        status = cpti_failed("%" PRIu64 " traces are left out: they are too large",
+                             counts->refused_traces);
+    }
+    if (counts->cut_traces > 0) {
+        status = cpti_failed("%" PRIu64 " traces may be tried in parts, for want of "
+                             "memory: their spans are too far apart",
+                             counts->cut_traces);
+    }
+    return status;
+}
+
 int cpti_assert_spans_end(struct cpti_assert *assertion)
 {
     int status = CPTI_EXIT_DONE;
@@ -221,6 +238,8 @@ int cpti_assert_spans_end(struct cpti_assert *assertion)
     if (assertion->reader != NULL) {
         cpti_traces_finish(assertion->reader->traces);
         status = run_traces(assertion, NULL);
+        status = cpti_exit_last(
+            status, tell_left_out(cpti_traces_counts(assertion->reader->traces)));
         reader_free(assertion->reader);
         assertion->reader = NULL;
     }
