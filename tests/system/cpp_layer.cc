@@ -374,11 +374,13 @@ static void test_cancelled()
 /* One that ends without being asked cancels its request. */
 static void test_running_ends()
 {
+    static std::atomic<bool> has_begun;
     cpt::graph<number, text> graph("A");
 
     graph.task("sleep", [](cpt::task task, const number &) -> cpt::step<text> {
         CHECK(!task.remaining());
         CHECK(!task.is_cancelled());
+        has_begun = true;
         return task.await(task.sleep("long", 1000s),
                           [](cpt::task) { return text{"late"}; });
     });
@@ -386,6 +388,9 @@ static void test_running_ends()
     {
         cpt::running<text> held;
         CHECK(plan.start({1}, held, {pool, nullptr, {}}) == CPT_OK);
+        while (!has_begun) {
+            std::this_thread::sleep_for(1ms);
+        }
     }
     cpt::running<text> none; /* never used */
     CHECK(none.get().status == CPT_WAITING);
