@@ -604,8 +604,8 @@ static int run(const struct cpti_arguments *arguments)
 {
     const char *output = cpti_value(arguments, "output");
     const char *annotated = cpti_value(arguments, "annotate");
-    struct cpti_output log;
-    struct cpti_output copy;
+    struct cpti_output log = {0};
+    struct cpti_output copy = {0};
     struct import import = {.prints_sections = cpti_has(arguments, "sections"),
                             .prints_calls = cpti_has(arguments, "calls"),
                             .json = {.file = stdout}};
