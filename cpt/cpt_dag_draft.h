@@ -50,7 +50,8 @@ CPT_API cpt_status cpt_dag_draft_frame(struct cpt_dag_draft *draft,
                                        struct cpt_bytes name, unsigned kind,
                                        uint32_t *frame);
 
-/* Begins another line: the next stretch is its first. */
+/* Begins another line: the next stretch is its first. Lines are numbered in the order
+ * of their first stretches. */
 CPT_API void cpt_dag_draft_line(struct cpt_dag_draft *draft);
 
 /* Adds a stretch to the line that was begun last, behind those that it has. Its kind is
@@ -79,12 +80,32 @@ struct cpt_dag_name {
     uint32_t kind; /* enum cpt_dag_kind */
 };
 
+/* A line: one task or one call, whose nodes follow one another; or the time before a
+ * process began with a request (cpt_trace.h, dispatch_ns), which is no call. */
+struct cpt_dag_line {
+    /* Of a task: the one whose queue it waited in, and whose worker ran it. Of a call:
+     * the one whose queue it waited in until it was sent. Empty: not known. The nodes
+     * of kind CPT_DAG_QUEUE in the line are these waits. */
+    struct cpt_bytes executor;
+    /* Of a call: the line of the task that issued it. Of a task of a callee or a
+     * component: the line of the call that its run answers. CPT_DAG_NONE: of no other.
+     * Which of the two it is, is_call says. */
+    uint32_t caller;
+    uint32_t is_call;
+    uint32_t outcome; /* of a call: enum cpt_trace_outcome */
+};
+
 /* A dag with names. */
 struct cpt_dag_recorded {
     struct cpt_dag_shape shape;
     const struct cpt_dag_name *frames; /* frame_count of them */
     uint64_t contradiction_count;      /* links that were left out */
     uint64_t constant_count;           /* runs that do not fit into their call */
+    /* Whose nodes these are: node i is of lines[node_lines[i]]. The nodes of a line
+     * have consecutive numbers, in time order. */
+    const uint32_t *node_lines; /* node_count of them */
+    const struct cpt_dag_line *lines;
+    size_t line_count;
 };
 
 /*
@@ -105,6 +126,9 @@ struct cpt_dag_arrival {
     uint64_t arrive_ns;           /* when it was there */
     uint32_t is_input;            /* before the waiter was ready, not in an await */
     uint32_t is_spare;            /* the wait ended without it */
+    /* The wait of the waiter; NULL: found by the time. It matters where a task waited
+     * several times, and this had come before the first of them. */
+    const struct cpt_trace_await *await;
 };
 
 /* One service, or a component, at work on the request. */

@@ -31,6 +31,10 @@
  * A segment may carry labels (attempt 2, holder of a lock …). Durations never depend on
  * them, and a reader skips those that it does not know.
  *
+ * A segment may also carry its *drag*: by how much the request would have been faster
+ * if the segment had taken no time. It is at most the duration, and less where other
+ * work ran beside it (docs/model.md). Drags do not add up.
+ *
  * In order of use: cpt_path_new; cpt_path_frame_add, cpt_path_append, cpt_path_label (a
  * producer) or cpt_path_segment, cpt_path_frame, cpt_path_name (a consumer);
  * cpt_path_free.
@@ -146,7 +150,10 @@ struct cpt_segment {
     X(EXECUTOR, 4, "executor", 1)   /* the executor with the queue */                  \
     X(EXCESS, 5, "excess_ns", 0)    /* time that a callee claimed in excess */         \
     X(STATUS, 6, "status", 1)       /* how the call failed */                          \
-    X(COALESCED, 7, "coalesced", 0) /* requests that shared the work */
+    X(COALESCED, 7, "coalesced", 0) /* requests that shared the work */                \
+    X(QUEUE_LENGTH, 8, "queue_length", 0)      /* works before it in the queue */      \
+    X(RUN_DELAY, 9, "run_delay_ns", 0)         /* ready, but no processor was free */  \
+    X(HOLDER_REQUEST, 10, "holder_request", 0) /* the trace that `holder` ran for */
 
 enum cpt_label_key {
 #define CPT_LABEL_ENUM_(name, number, word, is_name) CPT_LABEL_##name = (number),
@@ -222,6 +229,24 @@ CPT_API cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key,
 CPT_API cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
                                        struct cpt_bytes name);
 
+/* The drag of a segment is not known. */
+#define CPT_DRAG_UNKNOWN UINT64_MAX
+
+/*
+ * Sets the drag of segment @segment, which exists; CPT_DRAG_UNKNOWN takes it back. A
+ * path without drags keeps no memory for them.
+ *
+ * CPT_OK; CPT_INVALID if @drag_ns is above the duration of the segment; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_path_drag_set(struct cpt_path *path, size_t segment,
+                                     uint64_t drag_ns);
+
+/* The drag of segment @segment, or CPT_DRAG_UNKNOWN. */
+CPT_API uint64_t cpt_path_drag(const struct cpt_path *path, size_t segment);
+
+/* Whether a drag of this path was set since it was made or emptied. */
+CPT_API int cpt_path_has_drags(const struct cpt_path *path);
+
 CPT_API unsigned cpt_path_flags(const struct cpt_path *path);
 CPT_API void cpt_path_flags_add(struct cpt_path *path, unsigned flags);
 
@@ -253,7 +278,8 @@ CPT_API uint64_t cpt_path_sum_ns(const struct cpt_path *path);
 /*
  * Checks that the path conserves time: every segment has a duration and an existing
  * frame, every parent stands before its child, no two frames are the same, labels
- * belong to segments, and the durations sum to @latency_ns.
+ * belong to segments, no drag is above its duration, and the durations sum to
+ * @latency_ns.
  *
  * CPT_OK, or CPT_CORRUPT with the first fault in @error.
  */
@@ -261,7 +287,7 @@ CPT_API cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_
                                   struct cpt_error *error);
 
 /*
- * Appends a copy of @from. Frames that both paths have are merged.
+ * Appends a copy of @from, with its drags. Frames that both paths have are merged.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error a part may have been appended:
  * discard @path.
@@ -290,6 +316,14 @@ CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *f
  *
  * After all this, the first skip_ns of the result are left out, for the attribution
  * that charges only blocked time.
+ *
+ * The caller may know the drag of the call: by how much its request would have been
+ * faster if the call had taken no time. Then a segment of the callee has the smaller of
+ * its own drag, scaled or cut like its duration, and the call's, which is exact: what a
+ * segment gains for the callee's reply, it gains for the caller up to the drag of the
+ * call. Time without a segment of the callee (‹network+serialization›, ‹unattributed›,
+ * a blind spot, the queues) has the smaller of its duration and the call's drag. A
+ * segment that the callee sent without a drag, or all without the call's, have none.
  */
 enum cpt_overcount {
     CPT_OVERCOUNT_SCALE = 0, /* every segment in proportion */
@@ -306,6 +340,8 @@ struct cpt_splice {
     unsigned overcount;         /* of a path that is too long (enum cpt_overcount) */
     uint64_t send_queue_ns;     /* the request waited here; 0: not, or not known */
     uint64_t receive_queue_ns;  /* the reply waited here, likewise */
+    uint64_t call_drag_ns;      /* the drag of the call, if it is known */
+    int has_call_drag;          /* whether it is */
 };
 
 /* What cpt_path_splice() found out, for the counters of the callee. */

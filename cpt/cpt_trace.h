@@ -37,6 +37,7 @@
 
 CPT_BEGIN_DECLS
 
+struct cpt_drags;
 struct cpt_path;
 struct cpt_trace_await;
 struct cpt_trace_call;
@@ -52,6 +53,17 @@ enum cpt_trace_begin {
     CPT_BEGIN_REQUEST = 0, /* with the request */
     CPT_BEGIN_TASK = 1,   /* when `unblocker` delivered its last input, or started it */
     CPT_BEGIN_UNKNOWN = 2 /* the record was lost: the time before is unattributed */
+};
+
+/*
+ * What the kernel says of a step's time off the CPU: for how long a processor was all
+ * that it missed. The rest it slept.
+ */
+struct cpt_trace_starved {
+    uint64_t delay_ns;        /* at most the step's off_cpu_ns */
+    struct cpt_bytes culprit; /* the task that ran most meanwhile, as far as is known;
+                                 may be empty */
+    uint64_t culprit_request; /* as occupant_request below */
 };
 
 /*
@@ -83,6 +95,12 @@ struct cpt_trace_task {
     void *walk_more;
     uint64_t walk_more_ns;
     void *source; /* the maker's own record, from which open_task fills in the task */
+    const struct cpt_trace_starved *starved; /* of the first step; NULL: not measured */
+    /* The last 8 bytes of the id of the trace that the occupant ran for, if that is
+     * another request which is traced; 0: not known, or this request. */
+    uint64_t occupant_request;
+    uint32_t queue_length; /* works before it when it entered the queue; 0: none, or
+                              not known */
 };
 
 /* How a call ended, as far as the path is concerned. */
@@ -118,6 +136,10 @@ struct cpt_trace_call {
     size_t reply_bytes;
     uint64_t send_queue_ns;    /* of an RPC, as in struct cpt_splice */
     uint64_t receive_queue_ns; /* likewise */
+    /* Of an RPC of a request whose graph is kept: random, sent to the callee, whose
+     * records name it. 0: there is none. */
+    uint64_t id;
+    uint64_t holder_request; /* of `holder`, as occupant_request */
 };
 
 /* One wait of a task, for a call or for another task, and the step that followed. */
@@ -132,6 +154,10 @@ struct cpt_trace_await {
     uint64_t off_cpu_ns;              /* of the step that begins with the resume */
     struct cpt_bytes occupant; /* the task that had the worker from arrive to resume */
     unsigned char has_margin;
+    /* As in a task: of the step that begins with the resume, and of the queue before */
+    const struct cpt_trace_starved *starved;
+    uint64_t occupant_request;
+    uint32_t queue_length;
 };
 
 /* The owner of time in which a task computes although its call is outstanding. */
@@ -192,9 +218,13 @@ struct cpt_trace {
      * step lasts from a start or resume to the next block or to the end. A part of a
      * step on the path takes a share of that time, in proportion to its length, as a
      * segment ‹off CPU› below the task; the shares of all parts of a step sum to its
-     * off_cpu_ns exactly.
+     * off_cpu_ns exactly. If the step is `starved`, the segment says in a label how
+     * much of it was run delay; these sum to its delay_ns in the same way.
      */
     unsigned char measures_off_cpu;
+    /* Of this trace, from cpt_drag.h: then the segments of the path have drags, as far
+     * as they are known. NULL: they have none. */
+    const struct cpt_drags *drags;
 };
 
 /*

@@ -85,12 +85,44 @@ static uint64_t share_of(uint64_t off_ns, uint64_t part_ns, uint64_t whole_ns)
     return (uint64_t)((wide)off_ns * part_ns / whole_ns);
 }
 
+/* What is known of the time off the CPU in a piece of the path. */
+struct off_cpu {
+    uint64_t sum_ns;
+    uint64_t delay_ns; /* the part of it in which it could have run … */
+    uint64_t most_ns;  /* … and the most of one step, that of: */
+    const struct cpt_trace_starved *starved; /* NULL: not measured */
+};
+
+/* Adds what a step of @whole_ns has from @low_ns to @high_ns after its beginning. Of
+ * its run delay each nanosecond off the CPU has the same part. */
+static void add_off_cpu(struct off_cpu *off, const struct cpt_trace_starved *starved,
+                        uint64_t off_ns, uint64_t whole_ns, uint64_t low_ns,
+                        uint64_t high_ns)
+{
+    const uint64_t high_off_ns = share_of(off_ns, high_ns, whole_ns);
+    const uint64_t low_off_ns = share_of(off_ns, low_ns, whole_ns);
+    uint64_t delay_ns = 0;
+
+    off->sum_ns += high_off_ns - low_off_ns;
+    if (starved == NULL) {
+        return;
+    }
+    delay_ns = starved->delay_ns < off_ns ? starved->delay_ns : off_ns;
+    delay_ns = share_of(delay_ns, high_off_ns, off_ns) -
+               share_of(delay_ns, low_off_ns, off_ns);
+    off->delay_ns += delay_ns;
+    if (off->starved == NULL || delay_ns > off->most_ns) {
+        off->starved = starved;
+        off->most_ns = delay_ns;
+    }
+}
+
 /* How long no processor ran @task from @from_ns to cur, summed over its steps. */
-static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
-                           uint64_t from_ns)
+static struct off_cpu off_cpu(const struct walk *walk, struct cpt_trace_task *task,
+                              uint64_t from_ns)
 {
     const uint64_t to_ns = walk->cur_ns;
-    uint64_t sum_ns = 0;
+    struct off_cpu off = {0};
 
     for (;;) {
         struct cpt_trace_await *step = task->walk_more;
@@ -104,8 +136,8 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
             const uint64_t whole_ns = end_ns - begin_ns;
 
             off_ns = off_ns < whole_ns ? off_ns : whole_ns;
-            sum_ns += share_of(off_ns, high_ns - begin_ns, whole_ns) -
-                      share_of(off_ns, low_ns - begin_ns, whole_ns);
+            add_off_cpu(&off, step != NULL ? step->starved : task->starved, off_ns,
+                        whole_ns, low_ns - begin_ns, high_ns - begin_ns);
         }
         if (step == NULL || begin_ns <= from_ns) {
             break; /* the rest of this step may be walked later */
@@ -113,7 +145,20 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
         task->walk_more_ns = step->block_ns;
         task->walk_more = step->previous;
     }
-    return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
+    off.sum_ns = off.sum_ns < to_ns - from_ns ? off.sum_ns : to_ns - from_ns;
+    off.delay_ns = off.delay_ns < off.sum_ns ? off.delay_ns : off.sum_ns;
+    return off;
+}
+
+/* The same, noted in @step. */
+static void note_off_cpu(const struct walk *walk, struct cpti_step *step,
+                         uint64_t from_ns)
+{
+    const struct off_cpu off = off_cpu(walk, step->of.task, from_ns);
+
+    step->with.off_cpu_ns = off.sum_ns;
+    step->run_delay_ns = off.delay_ns;
+    step->starved = off.starved;
 }
 
 /* Makes room for more steps: those in the struct come first, then an array; at its
@@ -169,7 +214,7 @@ static inline cpt_status emit(struct walk *walk, unsigned char kind,
     step->of = of;
     step->with = with;
     if (kind == CPTI_STEP_SELF && steps->trace->measures_off_cpu && of.task != NULL) {
-        step->with.off_cpu_ns = off_cpu_ns(walk, of.task, from_ns);
+        note_off_cpu(walk, step, from_ns);
     }
     step->duration_ns = walk->cur_ns - from_ns;
     step->has_margin = walk->has_margin;
@@ -274,7 +319,7 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     if (status != CPT_OK) {
         return status;
     }
-    remark.occupant = NULL;
+    remark.await = NULL;
     status = emit(walk, CPTI_STEP_CALL_QUEUE, owner, remark,
                   call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
     if (status == CPT_OK && walk->cur_ns > lowest_ns) {
@@ -296,9 +341,9 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
         return status;
     }
     walk->task->walk_pointers[CPTI_SCRATCH_AWAIT] = await->previous;
-    status = emit(
-        walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.occupant = &await->occupant},
-        await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
+    status =
+        emit(walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.await = await},
+             await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
     if (status != CPT_OK || is_at_floor(walk) || await->arrive_ns <= await->block_ns) {
         return status; /* the wait was over by the block: the task only queued */
     }
@@ -346,8 +391,7 @@ static cpt_status walk_beginning(struct walk *walk)
         return emit(walk, CPTI_STEP_UNKNOWN, the_entry, nothing_to_remark,
                     walk->begin_ns);
     }
-    status = emit(walk, CPTI_STEP_QUEUE, owner,
-                  (union cpti_remark){.occupant = &task->occupant},
+    status = emit(walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.await = NULL},
                   is_first ? walk->begin_ns : task->ready_ns);
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
@@ -416,6 +460,7 @@ static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
     walk->steps.path = path;
     walk->steps.error = error;
     walk->steps.touched = NULL;
+    walk->steps.drags = NULL;
     walk->steps.all = walk->steps.first;
     walk->steps.count = 0;
     walk->steps.capacity = CPTI_FIRST_STEPS;

@@ -9,6 +9,8 @@
  */
 #include "cpt/critical_steps.h"
 
+#include "cpt/drag.h"
+
 #include <assert.h>
 
 /* The entry frame is the first one of the path. */
@@ -164,33 +166,79 @@ static cpt_status label_name(struct cpt_path *path, unsigned key, struct cpt_byt
     return name.bytes != 0 ? cpt_path_label_name(path, key, name) : CPT_OK;
 }
 
-/* Appends time in the queue of @executor; the label says which task had the worker. */
-static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
-                               const struct cpti_step *step, struct cpt_bytes executor)
+/* Who was in the way: the task @name of the trace @request, or of this one (0). */
+static cpt_status label_holder(struct cpt_path *path, struct cpt_bytes name,
+                               uint64_t request)
 {
+    const cpt_status status = label_name(path, CPT_LABEL_HOLDER, name);
+
+    return status == CPT_OK && name.bytes != 0 && request != 0
+               ? cpt_path_label_number(path, CPT_LABEL_HOLDER_REQUEST, request)
+               : status;
+}
+
+/* Appends the time of a call in the queue of its executor. */
+static cpt_status append_call_queue(struct cpt_path *path, uint32_t parent,
+                                    const struct cpti_step *step)
+{
+    const cpt_status status =
+        append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
+
+    return status == CPT_OK
+               ? label_name(path, CPT_LABEL_EXECUTOR, step->of.call->executor)
+               : status;
+}
+
+/* Appends the time of a task in the queue of its executor; labels say which task had
+ * the worker, and how many waited. */
+static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
+                               const struct cpti_step *step)
+{
+    const struct cpt_trace_task *task = step->of.task;
+    const struct cpt_trace_await *await = step->with.await;
+    const uint32_t length = await != NULL ? await->queue_length : task->queue_length;
     cpt_status status = append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
 
     if (status != CPT_OK) {
         return status;
     }
-    status = label_name(path, CPT_LABEL_EXECUTOR, executor);
-    if (status != CPT_OK || step->with.occupant == NULL) {
+    status = label_name(path, CPT_LABEL_EXECUTOR, task->executor);
+    if (status == CPT_OK && length != 0) {
+        status = cpt_path_label_number(path, CPT_LABEL_QUEUE_LENGTH, length);
+    }
+    if (status != CPT_OK) {
         return status;
     }
-    return label_name(path, CPT_LABEL_HOLDER, *step->with.occupant);
+    return await != NULL ? label_holder(path, await->occupant, await->occupant_request)
+                         : label_holder(path, task->occupant, task->occupant_request);
 }
 
 /* Appends a task's own time: what it computed, then what it spent off the CPU. */
 static cpt_status append_self(struct cpt_path *path, uint32_t frame,
                               const struct cpti_step *step)
 {
-    const cpt_status status =
+    const struct cpt_trace_starved *starved = NULL;
+    cpt_status status =
         cpti_path_push(path, frame, step->duration_ns - step->with.off_cpu_ns);
 
     if (status != CPT_OK || step->with.off_cpu_ns == 0) {
         return status;
     }
-    return append_kind(path, frame, CPT_KIND_OFF_CPU, step->with.off_cpu_ns);
+    status = append_kind(path, frame, CPT_KIND_OFF_CPU, step->with.off_cpu_ns);
+    starved = step->starved;
+    if (status != CPT_OK || starved == NULL) {
+        return status;
+    }
+    status = cpt_path_label_number(path, CPT_LABEL_RUN_DELAY, step->run_delay_ns);
+    return status == CPT_OK && step->run_delay_ns != 0
+               ? label_holder(path, starved->culprit, starved->culprit_request)
+               : status;
+}
+
+/* The drag of one of the steps; they have drags. */
+static uint64_t drag_of(const struct cpti_steps *steps, const struct cpti_step *step)
+{
+    return steps->drags[&steps->all[steps->count - 1] - step].drag_ns;
 }
 
 /* Appends an RPC: the path of its callee if there is one, else a blind spot. */
@@ -219,6 +267,10 @@ static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
     splice.reason = call->reason;
     splice.send_queue_ns = call->send_queue_ns;
     splice.receive_queue_ns = call->receive_queue_ns;
+    if (steps->drags != NULL && drag_of(steps, step) != CPT_DRAG_UNKNOWN) {
+        splice.call_drag_ns = drag_of(steps, step);
+        splice.has_call_drag = 1;
+    }
     status = cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report);
     cpt_path_free(callee);
     if (status == CPT_OK && trace->spliced != NULL &&
@@ -258,7 +310,7 @@ static cpt_status append_call(struct cpti_steps *steps, struct cpt_path *path,
         return status;
     }
     if (step->kind == CPTI_STEP_CALL_QUEUE) {
-        return append_queue(path, frame, step, call->executor);
+        return append_call_queue(path, frame, step);
     }
     /* a callee never shares its caller's frame, even if it has no name */
     if (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE) {
@@ -276,7 +328,8 @@ static cpt_status append_call(struct cpti_steps *steps, struct cpt_path *path,
         return status;
     }
     status = label_name(path, CPT_LABEL_STATUS, call->status);
-    return status == CPT_OK ? label_name(path, CPT_LABEL_HOLDER, call->holder) : status;
+    return status == CPT_OK ? label_holder(path, call->holder, call->holder_request)
+                            : status;
 }
 
 static cpt_status append_step(struct cpti_steps *steps, struct cpt_path *path,
@@ -296,12 +349,94 @@ static cpt_status append_step(struct cpti_steps *steps, struct cpt_path *path,
     case CPTI_STEP_SELF:
         return append_self(path, frame, step);
     case CPTI_STEP_QUEUE:
-        return append_queue(path, frame, step, step->of.task->executor);
+        return append_queue(path, frame, step);
     case CPTI_STEP_UNKNOWN:
         return append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step->duration_ns);
     default:
         return append_kind(path, frame, CPT_KIND_ACCEPT_QUEUE, step->duration_ns);
     }
+}
+
+/* --- Drags --- */
+
+/* Measures the steps, into @drags, of as many elements. */
+static cpt_status measure_drags(const struct cpti_steps *steps,
+                                struct cpti_drag_step *drags)
+{
+    uint64_t end_ns = steps->trace->response_ns;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct cpti_step *step = &steps->all[i];
+        struct cpti_drag_step *drag = &drags[steps->count - 1 - i];
+
+        drag->is_call =
+            step->kind == CPTI_STEP_CALL || step->kind == CPTI_STEP_CALL_QUEUE;
+        drag->record = drag->is_call ? (const void *)step->of.call : step->of.task;
+        drag->is_known = step->kind != CPTI_STEP_UNKNOWN;
+        drag->end_ns = end_ns;
+        drag->begin_ns = end_ns - step->duration_ns;
+        end_ns = drag->begin_ns;
+    }
+    return cpti_drags_of(steps->trace->drags, drags, steps->count);
+}
+
+/* Sets the drags of the segments from @first on, which are those of @step. A callee's
+ * have theirs. */
+static cpt_status set_drags(const struct cpti_steps *steps, struct cpt_path *path,
+                            const struct cpti_step *step, size_t first)
+{
+    const uint64_t drag_ns = drag_of(steps, step);
+    cpt_status status = CPT_OK;
+
+    if (drag_ns == CPT_DRAG_UNKNOWN ||
+        (step->kind == CPTI_STEP_CALL &&
+         (step->of.call->outcome == CPT_CALL_REMOTE ||
+          step->of.call->outcome == CPT_CALL_COMPONENT))) {
+        return CPT_OK;
+    }
+    for (size_t i = first; i < path->segment_count && status == CPT_OK; i++) {
+        const uint64_t duration_ns = path->segments[i].duration_ns;
+
+        status =
+            cpt_path_drag_set(path, i, drag_ns < duration_ns ? drag_ns : duration_ns);
+    }
+    return status;
+}
+
+static cpt_status append_steps(struct cpti_steps *steps)
+{
+    struct cpt_path *path = steps->path;
+    cpt_status status = CPT_OK;
+
+    for (size_t i = steps->count; i-- > 0 && status == CPT_OK;) {
+        const struct cpti_step *step = &steps->all[i];
+        const size_t first = path->segment_count;
+
+        status = append_step(steps, path, step);
+        if (step->has_margin && status == CPT_OK) {
+            status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
+        }
+        if (steps->drags != NULL && status == CPT_OK) {
+            status = set_drags(steps, path, step, first);
+        }
+    }
+    return status;
+}
+
+/* The same, with drags. */
+static cpt_status append_with_drags(struct cpti_steps *steps)
+{
+    struct cpti_drag_step *drags =
+        cpt_alloc_array(steps->alloc, NULL, steps->count + 1, sizeof *drags);
+    cpt_status status = drags != NULL ? measure_drags(steps, drags) : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        steps->drags = drags;
+        status = append_steps(steps);
+        steps->drags = NULL;
+    }
+    cpt_alloc_free(steps->alloc, drags);
+    return status;
 }
 
 cpt_status cpti_steps_append(struct cpti_steps *steps)
@@ -318,13 +453,11 @@ cpt_status cpti_steps_append(struct cpti_steps *steps)
     }
     assert(entry == ENTRY_FRAME);
     status = cpti_path_reserve(path, steps->count < room ? steps->count : room);
-    for (size_t i = steps->count; i-- > 0 && status == CPT_OK;) {
-        const struct cpti_step *step = &steps->all[i];
-
-        status = append_step(steps, path, step);
-        if (step->has_margin && status == CPT_OK) {
-            status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
-        }
+    /* of an unordered path only a part of the steps is here at a time */
+    if (status == CPT_OK) {
+        status = steps->trace->drags != NULL && (path->flags & CPT_PATH_UNORDERED) == 0
+                     ? append_with_drags(steps)
+                     : append_steps(steps);
     }
     steps->count = 0;
     if (steps->trace->dropped_event_count != 0) {

@@ -31,8 +31,9 @@ union cpti_owner {
 
 /* Details of a step. */
 union cpti_remark {
-    const struct cpt_bytes *occupant; /* of QUEUE */
-    uint64_t off_cpu_ns;              /* of SELF */
+    const struct cpt_trace_await *await; /* of QUEUE: the wait that it ended; NULL: the
+                                            task began after it */
+    uint64_t off_cpu_ns;                 /* of SELF */
     uint64_t skip_ns; /* of CALL: left out of its front, being before the block */
 };
 
@@ -41,6 +42,9 @@ struct cpti_step {
     union cpti_remark with;
     uint64_t duration_ns;
     uint64_t margin_ns; /* if has_margin */
+    /* Of SELF with off_cpu_ns, else not set: */
+    const struct cpt_trace_starved *starved; /* NULL: run delay is not measured */
+    uint64_t run_delay_ns;                   /* the part of off_cpu_ns */
     bool has_margin;
     unsigned char kind; /* CPTI_STEP_… */
 };
@@ -52,8 +56,9 @@ struct cpti_steps {
     const struct cpt_alloc *alloc;
     const struct cpt_trace *trace;
     struct cpt_error *error;
-    struct cpt_path *path;          /* that they become */
-    struct cpt_trace_task *touched; /* whose scratch has to be cleared: a list */
+    struct cpt_path *path;              /* that they become */
+    struct cpt_trace_task *touched;     /* whose scratch has to be cleared: a list */
+    const struct cpti_drag_step *drags; /* of all, in time order; or NULL */
     struct cpti_step *all;
     size_t count;
     size_t capacity;

@@ -195,9 +195,7 @@ static bool run_forwards(const struct cpt_dag *dag, const struct change *change,
         uint64_t start_ns = 0;
 
         for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
-            const uint64_t ready_ns = finish_ns[dag->from[j]];
-
-            start_ns = ready_ns > start_ns ? ready_ns : start_ns;
+            cpti_raise(&start_ns, finish_ns[dag->from[j]]);
         }
         if (duration_ns > INT64_MAX - start_ns) {
             return false;
@@ -219,11 +217,11 @@ static cpt_status make_starts(struct cpt_dag *dag, struct cpt_error *error)
 {
     const struct change none = {NULL, CPT_DAG_NONE};
 
-    if (!run_forwards(dag, &none, dag->start_ns, &dag->latency_ns, &dag->end)) {
-        return cpt_error_set(error, CPT_LIMIT, 0, "a path takes more than 2^63 - 1 ns");
-    }
     for (size_t i = 0; i < dag->shape.node_count; i++) {
-        dag->start_ns[i] -= cpti_dag_duration_ns(dag, i);
+        dag->duration_ns[i] = dag->shape.nodes[dag->order[i]].duration_ns;
+    }
+    if (!run_forwards(dag, &none, dag->finish_ns, &dag->latency_ns, &dag->end)) {
+        return cpt_error_set(error, CPT_LIMIT, 0, "a path takes more than 2^63 - 1 ns");
     }
     return CPT_OK;
 }
@@ -238,9 +236,11 @@ static cpt_status fill(struct cpt_dag *dag, bool is_in_order, struct cpt_error *
     dag->place = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->place);
     dag->first = cpt_alloc_array(dag->alloc, NULL, count + 1, sizeof *dag->first);
     dag->from = cpt_alloc_array(dag->alloc, NULL, shape->edge_count, sizeof *dag->from);
-    dag->start_ns = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->start_ns);
+    dag->duration_ns =
+        cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->duration_ns);
+    dag->finish_ns = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->finish_ns);
     if (dag->order == NULL || dag->place == NULL || dag->first == NULL ||
-        dag->from == NULL || dag->start_ns == NULL) {
+        dag->from == NULL || dag->duration_ns == NULL || dag->finish_ns == NULL) {
         return CPT_NO_MEMORY;
     }
     if (is_in_order) {
@@ -300,7 +300,8 @@ void cpt_dag_free(struct cpt_dag *dag)
     cpt_alloc_free(dag->alloc, dag->place);
     cpt_alloc_free(dag->alloc, dag->first);
     cpt_alloc_free(dag->alloc, dag->from);
-    cpt_alloc_free(dag->alloc, dag->start_ns);
+    cpt_alloc_free(dag->alloc, dag->duration_ns);
+    cpt_alloc_free(dag->alloc, dag->finish_ns);
     cpt_alloc_free(dag->alloc, dag);
 }
 
@@ -333,6 +334,25 @@ cpt_status cpt_dag_replay(const struct cpt_dag *dag, const uint64_t *duration_ns
     cpt_alloc_free(dag->alloc, finish_ns);
     *latency_ns = found_ns;
     return CPT_OK;
+}
+
+/* The tails are one too large at first, so that 0 is the least: not needed. */
+void cpti_dag_tails(const struct cpt_dag *dag, uint64_t *tail_ns)
+{
+    const size_t count = dag->shape.node_count;
+
+    for (size_t i = 0; i < count; i++) {
+        tail_ns[i] = cpti_dag_is_end(dag, i);
+    }
+    for (size_t i = count; i-- != 0;) {
+        const uint64_t longer_ns =
+            tail_ns[i] != 0 ? tail_ns[i] + dag->duration_ns[i] : 0;
+
+        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
+            cpti_raise(&tail_ns[dag->from[j]], longer_ns);
+        }
+        tail_ns[i]--;
+    }
 }
 
 /* --- Frames --- */

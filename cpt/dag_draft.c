@@ -28,6 +28,7 @@ struct stretch {
     uint32_t frame;
     uint32_t gap_frame; /* if it began later than that */
     uint32_t first_node;
+    uint32_t line;
     bool begins_line;
 };
 
@@ -62,6 +63,10 @@ struct cpt_dag_draft {
     size_t node_count, node_capacity;
     struct spot *spots;
     size_t spot_capacity;
+    uint32_t *node_lines;
+    size_t node_line_capacity;
+    struct cpt_dag_line *lines;
+    size_t line_count, line_capacity;
     struct cpt_dag_edge *edges;
     size_t edge_count, edge_capacity;
     struct cpt_dag_edge *spares;
@@ -106,6 +111,8 @@ void cpt_dag_draft_free(struct cpt_dag_draft *draft)
     cpt_alloc_free(draft->alloc, draft->cuts);
     cpt_alloc_free(draft->alloc, draft->nodes);
     cpt_alloc_free(draft->alloc, draft->spots);
+    cpt_alloc_free(draft->alloc, draft->node_lines);
+    cpt_alloc_free(draft->alloc, draft->lines);
     cpt_alloc_free(draft->alloc, draft->edges);
     cpt_alloc_free(draft->alloc, draft->spares);
     cpt_alloc_free(draft->alloc, draft);
@@ -124,9 +131,9 @@ cpt_status cpt_dag_draft_frame(struct cpt_dag_draft *draft, struct cpt_bytes nam
         return status;
     }
     at = (size_t)id * KINDS + kind;
-    status = cpt_alloc_grow(draft->alloc, (void **)&draft->numbers,
-                            &draft->number_capacity, (size_t)(id + 1) * KINDS,
-                            CPT_DAG_FRAMES_MAX, sizeof *draft->numbers);
+    status = cpti_dag_grow(draft->alloc, (void **)&draft->numbers,
+                           &draft->number_capacity, (size_t)(id + 1) * KINDS,
+                           CPT_DAG_FRAMES_MAX, sizeof *draft->numbers);
     if (status != CPT_OK) {
         return status;
     }
@@ -134,9 +141,9 @@ cpt_status cpt_dag_draft_frame(struct cpt_dag_draft *draft, struct cpt_bytes nam
         memset(&draft->numbers[(size_t)id * KINDS], 0, KINDS * sizeof *draft->numbers);
     }
     if (draft->numbers[at] == 0) {
-        status = cpt_alloc_grow(draft->alloc, (void **)&draft->frames,
-                                &draft->frame_capacity, draft->frame_count + 1,
-                                CPT_DAG_FRAMES_MAX, sizeof *draft->frames);
+        status = cpti_dag_grow(draft->alloc, (void **)&draft->frames,
+                               &draft->frame_capacity, draft->frame_count + 1,
+                               CPT_DAG_FRAMES_MAX, sizeof *draft->frames);
         if (status != CPT_OK) {
             return status;
         }
@@ -153,15 +160,37 @@ void cpt_dag_draft_line(struct cpt_dag_draft *draft)
     draft->begins_line = true;
 }
 
+struct cpt_dag_line *cpti_dag_draft_lines(struct cpt_dag_draft *draft)
+{
+    return draft->lines;
+}
+
+/* The line of the next stretch. */
+static cpt_status add_line(struct cpt_dag_draft *draft)
+{
+    const cpt_status status =
+        cpti_dag_grow(draft->alloc, (void **)&draft->lines, &draft->line_capacity,
+                      draft->line_count + 1, STRETCHES_MAX, sizeof *draft->lines);
+
+    if (status == CPT_OK) {
+        draft->lines[draft->line_count++] =
+            (struct cpt_dag_line){{"", 0}, CPT_DAG_NONE, 0, 0};
+    }
+    return status;
+}
+
 cpt_status cpt_dag_draft_stretch(struct cpt_dag_draft *draft, uint32_t frame,
                                  uint64_t begin_ns, uint64_t end_ns, uint32_t *stretch)
 {
-    const cpt_status status = cpt_alloc_grow(
+    cpt_status status = cpti_dag_grow(
         draft->alloc, (void **)&draft->stretches, &draft->stretch_capacity,
         draft->stretch_count + 1, STRETCHES_MAX, sizeof *draft->stretches);
     struct stretch *added = NULL;
     uint64_t reached_ns = draft->begin_ns;
 
+    if (status == CPT_OK && draft->begins_line) {
+        status = add_line(draft);
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -174,6 +203,7 @@ cpt_status cpt_dag_draft_stretch(struct cpt_dag_draft *draft, uint32_t frame,
     added->end_ns = end_ns > begin_ns ? end_ns : begin_ns;
     added->reached_ns = reached_ns;
     added->frame = frame;
+    added->line = (uint32_t)draft->line_count - 1;
     added->begins_line = draft->begins_line;
     draft->begins_line = false;
     *stretch = (uint32_t)draft->stretch_count++;
@@ -202,8 +232,8 @@ cpt_status cpt_dag_draft_link(struct cpt_dag_draft *draft,
         draft->contradiction_count++;
         return CPT_OK;
     }
-    status = cpt_alloc_grow(draft->alloc, (void **)&draft->links, &draft->link_capacity,
-                            draft->link_count + 1, LINKS_MAX, sizeof *draft->links);
+    status = cpti_dag_grow(draft->alloc, (void **)&draft->links, &draft->link_capacity,
+                           draft->link_count + 1, LINKS_MAX, sizeof *draft->links);
     if (status != CPT_OK) {
         return status;
     }
@@ -220,8 +250,8 @@ cpt_status cpt_dag_draft_link(struct cpt_dag_draft *draft,
 static cpt_status add_cut(struct cpt_dag_draft *draft, uint32_t stretch, uint64_t at_ns)
 {
     const cpt_status status =
-        cpt_alloc_grow(draft->alloc, (void **)&draft->cuts, &draft->cut_capacity,
-                       draft->cut_count + 1, 2 * LINKS_MAX + 1, sizeof *draft->cuts);
+        cpti_dag_grow(draft->alloc, (void **)&draft->cuts, &draft->cut_capacity,
+                      draft->cut_count + 1, 2 * LINKS_MAX + 1, sizeof *draft->cuts);
 
     if (status == CPT_OK) {
         draft->cuts[draft->cut_count++] = (struct cut){at_ns, stretch};
@@ -269,8 +299,8 @@ static cpt_status make_cuts(struct cpt_dag_draft *draft)
 static cpt_status add_edge(struct cpt_dag_draft *draft, uint32_t from, uint32_t to)
 {
     const cpt_status status =
-        cpt_alloc_grow(draft->alloc, (void **)&draft->edges, &draft->edge_capacity,
-                       draft->edge_count + 1, CPT_DAG_EDGES_MAX, sizeof *draft->edges);
+        cpti_dag_grow(draft->alloc, (void **)&draft->edges, &draft->edge_capacity,
+                      draft->edge_count + 1, CPT_DAG_EDGES_MAX, sizeof *draft->edges);
 
     if (status == CPT_OK) {
         draft->edges[draft->edge_count++] = (struct cpt_dag_edge){from, to};
@@ -278,23 +308,30 @@ static cpt_status add_edge(struct cpt_dag_draft *draft, uint32_t from, uint32_t 
     return status;
 }
 
-/* Adds a node, behind that before it if they are of one line. */
-static cpt_status add_node(struct cpt_dag_draft *draft, const struct cpt_dag_node *node,
-                           struct spot spot, bool is_behind)
+/* Adds a node of @line, behind that before it if that is of the line, too. */
+static cpt_status add_node(struct cpt_dag_draft *draft, uint32_t line,
+                           const struct cpt_dag_node *node, struct spot spot,
+                           bool is_behind)
 {
     const uint32_t number = (uint32_t)draft->node_count;
     cpt_status status =
-        cpt_alloc_grow(draft->alloc, (void **)&draft->nodes, &draft->node_capacity,
-                       draft->node_count + 1, CPT_DAG_NODES_MAX, sizeof *draft->nodes);
+        cpti_dag_grow(draft->alloc, (void **)&draft->nodes, &draft->node_capacity,
+                      draft->node_count + 1, CPT_DAG_NODES_MAX, sizeof *draft->nodes);
 
     if (status == CPT_OK) {
-        status = cpt_alloc_grow(draft->alloc, (void **)&draft->spots,
-                                &draft->spot_capacity, draft->node_count + 1,
-                                CPT_DAG_NODES_MAX, sizeof *draft->spots);
+        status = cpti_dag_grow(draft->alloc, (void **)&draft->spots,
+                               &draft->spot_capacity, draft->node_count + 1,
+                               CPT_DAG_NODES_MAX, sizeof *draft->spots);
+    }
+    if (status == CPT_OK) {
+        status = cpti_dag_grow(draft->alloc, (void **)&draft->node_lines,
+                               &draft->node_line_capacity, draft->node_count + 1,
+                               CPT_DAG_NODES_MAX, sizeof *draft->node_lines);
     }
     if (status != CPT_OK) {
         return status;
     }
+    draft->node_lines[number] = line;
     draft->nodes[number] = *node;
     draft->nodes[number].duration_ns = spot.end_ns - spot.begin_ns;
     draft->spots[number] = spot;
@@ -316,8 +353,8 @@ static cpt_status add_pieces(struct cpt_dag_draft *draft, uint32_t number, size_
         const struct cpt_dag_node gap = {0, stretch->gap_frame, CPT_DAG_WAIT};
 
         status =
-            add_node(draft, &gap, (struct spot){stretch->reached_ns, stretch->begin_ns},
-                     is_behind);
+            add_node(draft, stretch->line, &gap,
+                     (struct spot){stretch->reached_ns, stretch->begin_ns}, is_behind);
         is_behind = true;
     }
     for (; status == CPT_OK && *cut < draft->cut_count &&
@@ -327,14 +364,15 @@ static cpt_status add_pieces(struct cpt_dag_draft *draft, uint32_t number, size_
 
         if (*cut == 0 ||
             compare_cuts(&draft->cuts[*cut - 1], &draft->cuts[*cut]) != 0) {
-            status = add_node(draft, &node, (struct spot){at_ns, cut_ns}, is_behind);
+            status = add_node(draft, stretch->line, &node, (struct spot){at_ns, cut_ns},
+                              is_behind);
             is_behind = true;
             at_ns = cut_ns;
         }
     }
     if (status == CPT_OK) {
-        status =
-            add_node(draft, &node, (struct spot){at_ns, stretch->end_ns}, is_behind);
+        status = add_node(draft, stretch->line, &node,
+                          (struct spot){at_ns, stretch->end_ns}, is_behind);
     }
     return status;
 }
@@ -355,10 +393,15 @@ static cpt_status name_gaps(struct cpt_dag_draft *draft)
     return status;
 }
 
+uint32_t cpti_dag_draft_node(const struct cpt_dag_draft *draft, uint32_t stretch)
+{
+    return stretch < draft->stretch_count ? draft->stretches[stretch].first_node
+                                          : (uint32_t)draft->node_count;
+}
+
 static uint32_t end_of_stretch(const struct cpt_dag_draft *draft, uint32_t stretch)
 {
-    return stretch + 1 < draft->stretch_count ? draft->stretches[stretch + 1].first_node
-                                              : (uint32_t)draft->node_count;
+    return cpti_dag_draft_node(draft, stretch + 1);
 }
 
 /* The last node of @stretch that ends at @at_ns or before. */
@@ -415,9 +458,9 @@ static cpt_status add_links(struct cpt_dag_draft *draft)
             status = add_edge(draft, from, to);
             continue;
         }
-        status = cpt_alloc_grow(draft->alloc, (void **)&draft->spares,
-                                &draft->spare_capacity, draft->spare_count + 1,
-                                CPT_DAG_EDGES_MAX, sizeof *draft->spares);
+        status = cpti_dag_grow(draft->alloc, (void **)&draft->spares,
+                               &draft->spare_capacity, draft->spare_count + 1,
+                               CPT_DAG_EDGES_MAX, sizeof *draft->spares);
         if (status == CPT_OK) {
             draft->spares[draft->spare_count++] = (struct cpt_dag_edge){from, to};
         }
@@ -458,5 +501,8 @@ cpt_status cpt_dag_draft_finish(struct cpt_dag_draft *draft, uint32_t end,
     recorded->shape.frame_count = (uint32_t)draft->frame_count;
     recorded->frames = draft->frames;
     recorded->contradiction_count = draft->contradiction_count;
+    recorded->node_lines = draft->node_lines;
+    recorded->lines = draft->lines;
+    recorded->line_count = draft->line_count;
     return CPT_OK;
 }

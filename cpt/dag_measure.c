@@ -29,53 +29,14 @@
 struct measuring {
     const struct cpt_dag *dag;
     uint64_t *tail_ns; /* of each position; CPT_DAG_UNBOUNDED: it is not needed */
-    uint64_t *free_ns; /* of each position */
+    uint64_t *next_ns; /* of each position: when the first begins that waits for it */
     uint8_t *flags;    /* of each position */
-    uint32_t *before;  /* of each position: members of the chain before it */
+    uint32_t *until;   /* of each position: members of the chain there or before */
     uint64_t *tree;    /* over the chain: twice as many as members */
     uint64_t *behind;  /* of each member, and one more: of a path without it and the
                           others behind it */
     size_t chain_count;
 };
-
-static uint64_t end_ns(const struct cpt_dag *dag, size_t position)
-{
-    return dag->start_ns[position] + cpti_dag_duration_ns(dag, position);
-}
-
-/* Tails and free floats, from the last position to the first. */
-static void run_backwards(struct measuring *measuring)
-{
-    const struct cpt_dag *dag = measuring->dag;
-    uint64_t *tail_ns = measuring->tail_ns;
-
-    for (size_t i = 0; i < dag->shape.node_count; i++) {
-        const bool is_end = cpti_dag_is_end(dag, i);
-
-        tail_ns[i] = is_end ? 0 : CPT_DAG_UNBOUNDED;
-        measuring->free_ns[i] =
-            is_end ? dag->latency_ns - end_ns(dag, i) : CPT_DAG_UNBOUNDED;
-    }
-    for (size_t i = dag->shape.node_count; i-- != 0;) {
-        const uint64_t start_ns = dag->start_ns[i];
-        const bool is_needed = tail_ns[i] != CPT_DAG_UNBOUNDED;
-        const uint64_t longer_ns =
-            is_needed ? tail_ns[i] + cpti_dag_duration_ns(dag, i) : 0;
-
-        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
-            const uint32_t from = dag->from[j];
-            const uint64_t free_ns = start_ns - end_ns(dag, from);
-
-            if (free_ns < measuring->free_ns[from]) {
-                measuring->free_ns[from] = free_ns;
-            }
-            if (is_needed &&
-                (tail_ns[from] == CPT_DAG_UNBOUNDED || tail_ns[from] < longer_ns)) {
-                tail_ns[from] = longer_ns;
-            }
-        }
-    }
-}
 
 /* Marks the nodes before joins that did not wait for all: see cpt_dag.h. */
 static void mark_joins(struct measuring *measuring)
@@ -115,15 +76,15 @@ static void mark_chain(struct measuring *measuring)
         for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
             const uint32_t from = dag->from[j];
 
-            if (end_ns(dag, from) == dag->start_ns[at] &&
+            if (dag->finish_ns[from] == cpti_dag_start_ns(dag, at) &&
                 (next == CPT_DAG_NONE || dag->order[from] < dag->order[next])) {
                 next = from;
             }
         }
     }
     for (size_t i = 0, count = 0; i < dag->shape.node_count; i++) {
-        measuring->before[i] = (uint32_t)count;
         count += (measuring->flags[i] & CPT_DAG_ON_PATH) != 0;
+        measuring->until[i] = (uint32_t)count;
     }
 }
 
@@ -137,21 +98,42 @@ static void cover(struct measuring *measuring, size_t begin, size_t end,
     end += measuring->chain_count;
     for (; begin < end; begin /= 2, end /= 2) {
         if (begin % 2 != 0) {
-            tree[begin] = tree[begin] > path_ns ? tree[begin] : path_ns;
-            begin++;
+            cpti_raise(&tree[begin++], path_ns);
         }
         if (end % 2 != 0) {
-            end--;
-            tree[end] = tree[end] > path_ns ? tree[end] : path_ns;
+            cpti_raise(&tree[--end], path_ns);
         }
     }
 }
 
-/* How many members of the chain stand at @position or before. */
-static uint32_t members_until(const struct measuring *measuring, size_t position)
+/* How many members of the chain stand before @position. */
+static uint32_t members_before(const struct measuring *measuring, size_t position)
 {
-    return measuring->before[position] +
+    return measuring->until[position] -
            ((measuring->flags[position] & CPT_DAG_ON_PATH) != 0);
+}
+
+/* The edges to @at: who waits for what, and which members they lead over. */
+static void cover_edges(struct measuring *measuring, size_t at, uint64_t rest_ns)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    const uint64_t start_ns = cpti_dag_start_ns(dag, at);
+    const uint32_t before =
+        rest_ns != CPT_DAG_UNBOUNDED ? members_before(measuring, at) : 0;
+
+    for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
+        const uint32_t from = dag->from[j];
+        const uint32_t begin = measuring->until[from];
+        uint64_t *next_ns = &measuring->next_ns[from];
+
+        *next_ns = *next_ns < start_ns ? *next_ns : start_ns;
+        if (begin < before) {
+            cover(measuring, begin, before, dag->finish_ns[from] + rest_ns);
+        }
+    }
+    if (dag->first[at] == dag->first[at + 1]) { /* from the beginning */
+        cover(measuring, 0, before, rest_ns);
+    }
 }
 
 static void cover_all(struct measuring *measuring)
@@ -160,40 +142,21 @@ static void cover_all(struct measuring *measuring)
     uint64_t until_ns = 0;
 
     for (size_t i = 0; i < dag->shape.node_count; i++) {
-        const uint32_t before = measuring->before[i];
-        uint64_t rest_ns = 0;
+        const uint64_t tail_ns = measuring->tail_ns[i];
 
-        if (measuring->tail_ns[i] == CPT_DAG_UNBOUNDED) {
-            continue;
-        }
-        rest_ns = cpti_dag_duration_ns(dag, i) + measuring->tail_ns[i];
-        if (dag->first[i] == dag->first[i + 1]) { /* from the beginning */
-            cover(measuring, 0, before, rest_ns);
-        }
-        for (uint32_t j = dag->first[i]; j < dag->first[i + 1]; j++) {
-            const uint32_t from = dag->from[j];
-            const uint32_t begin = members_until(measuring, from);
-
-            if (begin < before) {
-                cover(measuring, begin, before, end_ns(dag, from) + rest_ns);
-            }
-        }
+        cover_edges(measuring, i,
+                    tail_ns != CPT_DAG_UNBOUNDED ? dag->duration_ns[i] + tail_ns
+                                                 : CPT_DAG_UNBOUNDED);
         if (cpti_dag_is_end(dag, i)) {
-            uint64_t *behind = &measuring->behind[members_until(measuring, i)];
-
-            *behind = *behind > end_ns(dag, i) ? *behind : end_ns(dag, i);
+            cpti_raise(&measuring->behind[measuring->until[i]], dag->finish_ns[i]);
         }
     }
     for (size_t i = 2; i < 2 * measuring->chain_count; i++) {
-        uint64_t *tree = measuring->tree;
-
-        tree[i] = tree[i] > tree[i / 2] ? tree[i] : tree[i / 2];
+        cpti_raise(&measuring->tree[i], measuring->tree[i / 2]);
     }
     for (size_t i = 0; i < measuring->chain_count; i++) {
-        uint64_t *leaf = &measuring->tree[measuring->chain_count + i];
-
-        until_ns = until_ns > measuring->behind[i] ? until_ns : measuring->behind[i];
-        *leaf = *leaf > until_ns ? *leaf : until_ns;
+        cpti_raise(&until_ns, measuring->behind[i]);
+        cpti_raise(&measuring->tree[measuring->chain_count + i], until_ns);
     }
 }
 
@@ -202,10 +165,23 @@ static uint64_t drag_ns(const struct measuring *measuring, size_t position)
     const struct cpt_dag *dag = measuring->dag;
     const uint64_t duration_ns = cpti_dag_duration_ns(dag, position);
     const uint64_t avoiding_ns =
-        measuring->tree[measuring->chain_count + measuring->before[position]];
+        measuring->tree[measuring->chain_count + members_before(measuring, position)];
 
     return dag->latency_ns - avoiding_ns < duration_ns ? dag->latency_ns - avoiding_ns
                                                        : duration_ns;
+}
+
+/* What nothing waits for can be as late as the end of a request that has none. */
+static uint64_t free_ns(const struct measuring *measuring, size_t position)
+{
+    const struct cpt_dag *dag = measuring->dag;
+    uint64_t next_ns = measuring->next_ns[position];
+
+    if (cpti_dag_is_end(dag, position) && dag->latency_ns < next_ns) {
+        next_ns = dag->latency_ns;
+    }
+    return next_ns != UINT64_MAX ? next_ns - dag->finish_ns[position]
+                                 : CPT_DAG_UNBOUNDED;
 }
 
 static void write_measures(const struct measuring *measuring,
@@ -218,11 +194,11 @@ static void write_measures(const struct measuring *measuring,
         const bool is_needed = tail_ns != CPT_DAG_UNBOUNDED;
         struct cpt_dag_measure *measure = &measures[dag->order[i]];
 
-        measure->start_ns = dag->start_ns[i];
+        measure->start_ns = cpti_dag_start_ns(dag, i);
         measure->tail_ns = is_needed ? tail_ns : 0;
-        measure->slack_ns =
-            is_needed ? dag->latency_ns - end_ns(dag, i) - tail_ns : CPT_DAG_UNBOUNDED;
-        measure->free_ns = measuring->free_ns[i];
+        measure->slack_ns = is_needed ? dag->latency_ns - dag->finish_ns[i] - tail_ns
+                                      : CPT_DAG_UNBOUNDED;
+        measure->free_ns = free_ns(measuring, i);
         measure->flags = measuring->flags[i] | (is_needed ? 0 : CPT_DAG_NOT_NEEDED);
         measure->drag_ns =
             (measuring->flags[i] & CPT_DAG_ON_PATH) != 0 ? drag_ns(measuring, i) : 0;
@@ -235,14 +211,15 @@ static cpt_status measure(struct measuring *measuring, struct cpt_dag_measure *m
     const struct cpt_alloc *alloc = measuring->dag->alloc;
 
     measuring->tail_ns = cpt_alloc_array(alloc, NULL, count, sizeof(uint64_t));
-    measuring->free_ns = cpt_alloc_array(alloc, NULL, count, sizeof(uint64_t));
-    measuring->before = cpt_alloc_array(alloc, NULL, count, sizeof(uint32_t));
+    measuring->next_ns = cpt_alloc_array(alloc, NULL, count, sizeof(uint64_t));
+    measuring->until = cpt_alloc_array(alloc, NULL, count, sizeof(uint32_t));
     measuring->flags = cpt_alloc_zeroed(alloc, count);
-    if (measuring->tail_ns == NULL || measuring->free_ns == NULL ||
-        measuring->before == NULL || measuring->flags == NULL) {
+    if (measuring->tail_ns == NULL || measuring->next_ns == NULL ||
+        measuring->until == NULL || measuring->flags == NULL) {
         return CPT_NO_MEMORY;
     }
-    run_backwards(measuring);
+    memset(measuring->next_ns, 0xff, count * sizeof *measuring->next_ns);
+    cpti_dag_tails(measuring->dag, measuring->tail_ns);
     mark_joins(measuring);
     mark_chain(measuring);
     measuring->tree =
@@ -263,8 +240,8 @@ cpt_status cpt_dag_measure(const struct cpt_dag *dag, struct cpt_dag_measure *me
     const cpt_status status = measure(&measuring, measures);
 
     cpt_alloc_free(dag->alloc, measuring.tail_ns);
-    cpt_alloc_free(dag->alloc, measuring.free_ns);
-    cpt_alloc_free(dag->alloc, measuring.before);
+    cpt_alloc_free(dag->alloc, measuring.next_ns);
+    cpt_alloc_free(dag->alloc, measuring.until);
     cpt_alloc_free(dag->alloc, measuring.flags);
     cpt_alloc_free(dag->alloc, measuring.tree);
     cpt_alloc_free(dag->alloc, measuring.behind);

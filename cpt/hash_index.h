@@ -21,8 +21,9 @@
  * No output may depend on the order of slots.
  *
  * Users: names, frames of a path, nodes of a tree, stacks of a store, strings of a
- * profile. wire/log_shape.c has a table of its own, because it is fixed in size, has
- * 16-bit slots inside its struct, and gives up after a few probes.
+ * profile, calls and places of a dag. wire/log_shape.c has a table of its own, because
+ * it is fixed in size, has 16-bit slots inside its struct, and gives up after a few
+ * probes.
  */
 #ifndef CPTI_HASH_INDEX_H
 #define CPTI_HASH_INDEX_H

@@ -11,6 +11,7 @@
 #include "cpt/name.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* The first allocation has room for a usual path. */
@@ -81,6 +82,7 @@ void cpt_path_free(struct cpt_path *path)
     cpt_alloc_free(path->alloc, path->frame_index.slots);
     cpt_alloc_free(path->alloc, path->segments);
     cpt_alloc_free(path->alloc, path->labels);
+    cpt_alloc_free(path->alloc, path->drags);
     cpt_alloc_free(path->alloc, path);
 }
 
@@ -96,6 +98,7 @@ void cpt_path_renew(struct cpt_path *path)
     path->frame_count = 0;
     path->segment_count = 0;
     path->label_count = 0;
+    path->drag_count = 0;
     path->sum_ns = 0;
     path->flags = 0;
     path->folds_at = 0;
@@ -205,6 +208,26 @@ static void merge_segment(struct cpt_segment *into, const struct cpt_segment *mo
     into->flags |= more->flags | CPT_SEGMENT_FOLDED;
 }
 
+/* The drag of a segment that stands for two: the larger, as far as it is known. */
+static uint64_t larger_drag(uint64_t a, uint64_t b)
+{
+    if (a == CPT_DRAG_UNKNOWN || b == CPT_DRAG_UNKNOWN) {
+        return a == CPT_DRAG_UNKNOWN ? b : a;
+    }
+    return a > b ? a : b;
+}
+
+/* Moves the drag of segment @from to @into, which is not behind it. */
+static void fold_drag(struct cpt_path *path, size_t into, size_t from, bool is_first)
+{
+    const uint64_t drag_ns = cpt_path_drag(path, from);
+
+    if (into < path->drag_count) {
+        path->drags[into] =
+            is_first ? drag_ns : larger_drag(path->drags[into], drag_ns);
+    }
+}
+
 /* Makes the segments of one frame one, in the place of the first. */
 static cpt_status fold(struct cpt_path *path)
 {
@@ -221,13 +244,18 @@ static cpt_status fold(struct cpt_path *path)
 
         if (*place != 0) {
             merge_segment(&path->segments[*place - 1], segment);
+            fold_drag(path, *place - 1, i, false);
         } else {
+            fold_drag(path, count, i, true);
             path->segments[count++] = *segment;
             *place = (uint32_t)count;
         }
     }
     cpt_alloc_free(path->alloc, places);
     path->segment_count = count;
+    if (path->drag_count > count) {
+        path->drag_count = count;
+    }
     path->label_count = 0;
     path->flags |= CPT_PATH_UNORDERED;
     return CPT_OK;
@@ -353,6 +381,50 @@ cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
         return status == CPT_LIMIT && path->folds_at != 0 ? CPT_OK : status;
     }
     return label_add(path, (struct cpt_label){0, (uint16_t)key, 1, id});
+}
+
+/* Makes all segments up to @count have an entry in the array of drags. */
+static cpt_status drags_reach(struct cpt_path *path, size_t count)
+{
+    const cpt_status status =
+        cpt_alloc_grow(path->alloc, (void **)&path->drags, &path->drag_capacity, count,
+                       CPT_PATH_SEGMENTS_MAX, sizeof *path->drags);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    while (path->drag_count < count) {
+        path->drags[path->drag_count++] = CPT_DRAG_UNKNOWN;
+    }
+    return CPT_OK;
+}
+
+cpt_status cpt_path_drag_set(struct cpt_path *path, size_t segment, uint64_t drag_ns)
+{
+    assert(segment < path->segment_count);
+    if (drag_ns != CPT_DRAG_UNKNOWN && drag_ns > path->segments[segment].duration_ns) {
+        return CPT_INVALID;
+    }
+    if (segment >= path->drag_count) {
+        const cpt_status status =
+            drag_ns == CPT_DRAG_UNKNOWN ? CPT_OK : drags_reach(path, segment + 1);
+
+        if (status != CPT_OK || drag_ns == CPT_DRAG_UNKNOWN) {
+            return status;
+        }
+    }
+    path->drags[segment] = drag_ns;
+    return CPT_OK;
+}
+
+uint64_t cpt_path_drag(const struct cpt_path *path, size_t segment)
+{
+    return segment < path->drag_count ? path->drags[segment] : CPT_DRAG_UNKNOWN;
+}
+
+int cpt_path_has_drags(const struct cpt_path *path)
+{
+    return path->drag_count != 0;
 }
 
 unsigned cpt_path_flags(const struct cpt_path *path)
@@ -493,6 +565,11 @@ cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
             segment->count == 0) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
                                  "segment %zu has no frame, duration or count", i);
+        }
+        if (i < path->drag_count && path->drags[i] != CPT_DRAG_UNKNOWN &&
+            path->drags[i] > segment->duration_ns) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "segment %zu has a drag above its duration", i);
         }
         if (__builtin_add_overflow(sum_ns, segment->duration_ns, &sum_ns)) {
             return cpt_error_set(error, CPT_CORRUPT, 0, "the durations overflow");

@@ -20,6 +20,11 @@ struct cpt_path {
     struct cpt_label *labels;
     size_t label_count;
     size_t label_capacity;
+    /* Of the first drag_count segments, which may be CPT_DRAG_UNKNOWN; those of all
+     * later ones are. So a path without drags pays nothing, when it grows either. */
+    uint64_t *drags;
+    size_t drag_count;
+    size_t drag_capacity;
     uint64_t sum_ns;
     unsigned flags;
     /* 0, or how many segments the path may have. At this number they are folded: those

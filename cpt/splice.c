@@ -19,6 +19,11 @@
  * What the caller knows of its own queues is cut out of the network's time (of all, if
  * nothing is known of the callee), the queue at the end first: that is sure to have
  * been waited for. So whatever it claims, the sum stays.
+ *
+ * Drags: let D be the drag of the call, d that of a segment in the callee's own graph.
+ * Without the segment the callee replies d earlier, so the call is a node that is d
+ * shorter, and a node that is shortened by d gains min(d, D). This is exact for one
+ * segment, at any depth, as min() of minima is.
  */
 #include "cpt/path.h"
 
@@ -26,20 +31,40 @@
 
 #include <stdbool.h>
 
+__extension__ typedef unsigned __int128 wide;
+
 /* Appends to `path` what it gets, but leaves out the first `skip_ns`. */
 struct splicer {
     struct cpt_path *path;
     uint64_t skip_ns;
+    unsigned overcount;   /* what is done with a callee's path that is too long */
+    uint64_t drag_max_ns; /* no drag is above it; CPT_DRAG_UNKNOWN: none is known */
 };
 
-static cpt_status append(struct splicer *splicer, struct cpt_segment segment)
+/* For a path that is copied: no drag is above this. */
+static const uint64_t any_drag = CPT_DRAG_UNKNOWN - 1;
+
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    const uint64_t skipped_ns =
-        segment.duration_ns < splicer->skip_ns ? segment.duration_ns : splicer->skip_ns;
+    return a < b ? a : b;
+}
+
+/* Appends @segment, whose own drag is @drag_ns. */
+static cpt_status append(struct splicer *splicer, struct cpt_segment segment,
+                         uint64_t drag_ns)
+{
+    const uint64_t skipped_ns = least(segment.duration_ns, splicer->skip_ns);
+    cpt_status status = CPT_OK;
 
     splicer->skip_ns -= skipped_ns;
     segment.duration_ns -= skipped_ns;
-    return cpt_path_append(splicer->path, segment);
+    status = cpt_path_append(splicer->path, segment);
+    if (status != CPT_OK || segment.duration_ns == 0 || drag_ns == CPT_DRAG_UNKNOWN ||
+        splicer->drag_max_ns == CPT_DRAG_UNKNOWN) {
+        return status;
+    }
+    drag_ns = least(least(drag_ns, splicer->drag_max_ns), segment.duration_ns);
+    return cpt_path_drag_set(splicer->path, splicer->path->segment_count - 1, drag_ns);
 }
 
 static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
@@ -57,10 +82,12 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
     if (status != CPT_OK) {
         return status;
     }
-    return append(splicer, (struct cpt_segment){.duration_ns = duration_ns,
-                                                .frame = frame,
-                                                .count = 1,
-                                                .reason = (uint16_t)reason});
+    return append(splicer,
+                  (struct cpt_segment){.duration_ns = duration_ns,
+                                       .frame = frame,
+                                       .count = 1,
+                                       .reason = (uint16_t)reason},
+                  duration_ns);
 }
 
 /* Finds the place of the callee's frame @index in the caller's path, and notes it in
@@ -92,6 +119,21 @@ static cpt_status copy_label(struct cpt_path *path, const struct cpt_path *calle
     return cpt_path_label_number(path, label->key, label->value);
 }
 
+/* The drag of the callee's segment @index, when it lasts @duration_ns in place of its
+ * own duration: in proportion, or what is left of it if the path is clipped. */
+static uint64_t fit_drag(const struct splicer *splicer, const struct cpt_path *callee,
+                         size_t index, uint64_t duration_ns)
+{
+    const uint64_t own_ns = cpt_path_segment(callee, index)->duration_ns;
+    const uint64_t drag_ns = cpt_path_drag(callee, index);
+
+    if (drag_ns == CPT_DRAG_UNKNOWN || duration_ns == own_ns ||
+        splicer->overcount == CPT_OVERCOUNT_CLIP) {
+        return drag_ns;
+    }
+    return (uint64_t)((wide)drag_ns * duration_ns / own_ns);
+}
+
 /* Appends the callee's segments with @durations in place of their own. */
 static cpt_status append_segments(struct splicer *splicer,
                                   const struct cpt_path *callee, const uint32_t *map,
@@ -109,7 +151,7 @@ static cpt_status append_segments(struct splicer *splicer,
         segment.frame = map[segment.frame];
         segment.duration_ns = durations[i];
         segment.flags |= (uint16_t)flags;
-        status = append(splicer, segment);
+        status = append(splicer, segment, fit_drag(splicer, callee, i, durations[i]));
         for (; label < label_count && status == CPT_OK &&
                cpt_path_label(callee, label)->segment == i;
              label++) {
@@ -166,8 +208,7 @@ static cpt_status fit_durations(const struct cpt_path *path,
 
 /* Appends the callee's path, reduced to @whole_ns if it is longer. */
 static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
-                                const struct cpt_path *callee, uint64_t whole_ns,
-                                unsigned overcount)
+                                const struct cpt_path *callee, uint64_t whole_ns)
 {
     const struct cpt_alloc *alloc = splicer->path->alloc;
     const size_t segment_count = cpt_path_segment_count(callee);
@@ -184,7 +225,8 @@ static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
     if (durations == NULL || map == NULL) {
         goto out;
     }
-    status = fit_durations(splicer->path, callee, whole_ns, overcount, durations);
+    status =
+        fit_durations(splicer->path, callee, whole_ns, splicer->overcount, durations);
     for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
         status = map_frame(splicer->path, call_frame, callee, map, i);
     }
@@ -207,11 +249,6 @@ struct shares {
     uint64_t network_ns;
     uint64_t receive_queue_ns;
 };
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Takes the queues out of @ns, time that is not the callee's; returns the rest. */
 static uint64_t share_queues(struct shares *shares, const struct cpt_splice *splice,
@@ -273,7 +310,10 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
                            const struct cpt_splice *splice,
                            struct cpt_splice_report *report)
 {
-    struct splicer splicer = {path, splice->skip_ns};
+    struct splicer splicer = {path, splice->skip_ns, splice->overcount,
+                              splice->has_call_drag
+                                  ? least(splice->call_drag_ns, any_drag)
+                                  : CPT_DRAG_UNKNOWN};
     const uint64_t observed_ns = splice->observed_ns;
     const uint64_t path_ns = callee != NULL ? cpt_path_sum_ns(callee) : 0;
     const uint64_t said_ns =
@@ -297,15 +337,13 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
     }
     status = is_blind ? append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT,
                                     splice->reason, shares.callee_ns)
-                      : append_callee(&splicer, call_frame, callee, shares.callee_ns,
-                                      splice->overcount);
+                      : append_callee(&splicer, call_frame, callee, shares.callee_ns);
     return status == CPT_OK ? append_rest(&splicer, call_frame, &shares) : status;
 }
 
 cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from)
 {
-    struct splicer splicer = {path, 0};
+    struct splicer splicer = {path, 0, CPT_OVERCOUNT_SCALE, any_drag};
 
-    return append_callee(&splicer, CPT_FRAME_NONE, from, cpt_path_sum_ns(from),
-                         CPT_OVERCOUNT_SCALE);
+    return append_callee(&splicer, CPT_FRAME_NONE, from, cpt_path_sum_ns(from));
 }

@@ -5,17 +5,21 @@
  *
  * A graph like that of a request, or of a build: each node waits for some of the nodes
  * shortly before it, and a few for one far away. In order, as a recorder writes them,
- * and with shuffled numbers. Times are those of the processor, of one thread.
+ * and with shuffled numbers. And the records of tasks that wait like this, from the
+ * records to the drag of each segment of the path; every second task also calls, and
+ * waits for that. Times are those of the processor, of one thread.
  */
 #include "tests/bench/bench.h"
 
 #include "cpt/cpt_dag.h"
+#include "cpt/cpt_drag.h"
+#include "cpt/cpt_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { NODES_MAX = 1000000, INPUTS = 4, NEAR = 200, ROUNDS = 7 };
+enum { NODES_MAX = 1000000, TASKS = 10000, INPUTS = 4, NEAR = 200, ROUNDS = 7 };
 
 static struct cpt_dag_node *nodes;
 static struct cpt_dag_edge *edges;
@@ -94,6 +98,125 @@ static void run(const char *name, uint32_t count, int is_shuffled)
     bench_rounds(title, rate, "million a second", NULL, NULL, ROUNDS);
 }
 
+/* --- Records --- */
+
+static struct {
+    struct cpt_trace trace;
+    struct cpt_trace_task tasks[TASKS];
+    struct cpt_trace_task *pointers[TASKS];
+    struct cpt_trace_call calls[TASKS];
+    struct cpt_trace_await awaits[TASKS];
+    struct cpt_dag_arrival arrivals[TASKS * (INPUTS + 1)];
+    size_t arrival_count;
+} request;
+
+static void note_arrival(struct cpt_trace_task *waiter, struct cpt_trace_task *giver,
+                         struct cpt_trace_call *call, struct cpt_trace_await *await)
+{
+    request.arrivals[request.arrival_count++] = (struct cpt_dag_arrival){
+        .waiter = waiter,
+        .giver = giver,
+        .call = call,
+        .arrive_ns = call != NULL ? call->arrive_ns : giver->end_ns,
+        .is_input = giver != NULL,
+        .await = await};
+}
+
+/* The task computes, calls and waits; or it computes only. */
+static void note_work(uint32_t number)
+{
+    struct cpt_trace_task *task = &request.tasks[number];
+    struct cpt_trace_call *call = &request.calls[number];
+    struct cpt_trace_await *await = &request.awaits[number];
+
+    task->end_ns = task->start_ns + 1 + below(1000);
+    if (number % 2 == 0) {
+        return;
+    }
+    *call = (struct cpt_trace_call){.name = cpt_bytes_of("B: call"),
+                                    .issuer = task,
+                                    .issue_ns = task->end_ns,
+                                    .arrive_ns = task->end_ns + 100 + below(1000)};
+    *await = (struct cpt_trace_await){.call = call,
+                                      .block_ns = task->end_ns + below(100),
+                                      .arrive_ns = call->arrive_ns,
+                                      .resume_ns = call->arrive_ns};
+    task->last_await = await;
+    task->end_ns = await->resume_ns + 1 + below(1000);
+    note_arrival(task, NULL, call, await);
+}
+
+static void make_request(void)
+{
+    for (uint32_t i = 0; i < TASKS; i++) {
+        struct cpt_trace_task *task = &request.tasks[i];
+
+        request.pointers[i] = task;
+        task->name = cpt_bytes_of("A: task");
+        for (int k = 0; i != 0 && k < INPUTS; k++) {
+            struct cpt_trace_task *giver =
+                &request.tasks[i - 1 - below(i < NEAR ? i : NEAR)];
+
+            if (giver->end_ns > task->ready_ns) {
+                task->begin = CPT_BEGIN_TASK;
+                task->unblocker = giver;
+                task->ready_ns = giver->end_ns;
+            }
+            note_arrival(task, giver, NULL, NULL);
+        }
+        task->start_ns = task->ready_ns + below(10);
+        note_work(i);
+    }
+    request.trace.entry = cpt_bytes_of("A: /");
+    request.trace.answered_by = &request.tasks[TASKS - 1];
+    request.trace.response_ns = request.tasks[TASKS - 1].end_ns;
+}
+
+/* The path, with drags if @has_drags. */
+static void walk(int has_drags, double *segments)
+{
+    const struct cpt_dag_run run = {&request.trace, NULL};
+    const struct cpt_dag_records records = {&run,
+                                            1,
+                                            request.pointers,
+                                            NULL,
+                                            TASKS,
+                                            request.arrivals,
+                                            request.arrival_count};
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_drags *drags = NULL;
+
+    if ((has_drags && cpt_drags_new(NULL, &records, 0, &drags, NULL) != CPT_OK)) {
+        exit(2);
+    }
+    request.trace.drags = drags;
+    if (cpt_critical_path(NULL, &request.trace, path, NULL) != CPT_OK ||
+        cpt_path_has_drags(path) != has_drags) {
+        (void)fprintf(stderr, "bench_dag: the request has no path\n");
+        exit(2);
+    }
+    *segments = (double)cpt_path_segment_count(path);
+    cpt_drags_free(drags);
+    cpt_path_free(path);
+}
+
+static void run_request(const char *title, int has_drags)
+{
+    double taken[ROUNDS];
+    double segments[ROUNDS];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        const uint64_t begin_ns = cpu_ns();
+
+        walk(has_drags, &segments[i]);
+        taken[i] = (double)(cpu_ns() - begin_ns) / 1e6;
+    }
+    bench_rounds(title, taken, "ms", NULL, NULL, ROUNDS);
+    if (has_drags) {
+        bench_rounds("segments", segments, "", NULL, NULL, ROUNDS);
+    }
+}
+
 int main(int argument_count, char **arguments)
 {
     bench_begin("bench_dag", &argument_count, arguments);
@@ -109,6 +232,10 @@ int main(int argument_count, char **arguments)
     run("10,000 nodes, shuffled", 10000, 1);
     run("1,000,000 nodes", NODES_MAX, 0);
     run("1,000,000 nodes, shuffled", NODES_MAX, 1);
+    bench_title("10,000 tasks and 5,000 calls, from their records");
+    make_request();
+    run_request("the path", 0);
+    run_request("the path, and the drag of each segment", 1);
     free(nodes);
     free(edges);
     free(measures);

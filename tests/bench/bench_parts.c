@@ -14,12 +14,14 @@
  * A request that is traced makes its path, so a traced task or call has its share of
  * it; but it has no log. The baseline is a reading of the clock.
  *
- * For the instructions, bench_parts.sh runs it under callgrind as `bench_parts WAY
- * COUNT`.
+ * For the instructions, bench_parts.sh runs it under callgrind as `bench_parts WAY HOW
+ * COUNT`. How is untraced, traced, drag (the path has drags) or graph (the whole graph
+ * is kept, too, in a log that is thrown away).
  */
 #include "tests/bench/bench.h"
 
 #include "framework/cpt_calls.h"
+#include "framework/cpt_log_queue.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
 #include "wire/cpt_metadata.h"
@@ -36,6 +38,7 @@ enum {
     ATTRIBUTES = 20,
     REQUESTS = 1000, /* less, the more parts they have */
     READINGS = 5000,
+    BATCH = 20, /* requests, after which their graphs are written */
     ROUNDS = BENCH_ROUNDS_MAX
 };
 
@@ -129,13 +132,44 @@ static cpt_status call_next(struct cpt_task *task)
 
 /* --- Ways --- */
 
+enum how { UNTRACED, TRACED, DRAG, GRAPH, HOW_COUNT };
+static const char *const hows[] = {"untraced", "traced", "drag", "graph"};
+
+static struct cpt_log_queue *graphs;
+
+static cpt_status throw_away(void *context, const void *block, size_t bytes)
+{
+    (void)context;
+    (void)block;
+    (void)bytes;
+    return CPT_OK;
+}
+
+static void open_graphs(void)
+{
+    const struct cpt_log_queue_options options = {
+        .struct_bytes = sizeof options, .sink = throw_away, .content = CPT_LOG_GRAPHS};
+
+    graphs = cpt_log_queue_new(&options, NULL);
+    must(graphs != NULL, "no log of graphs");
+}
+
+static void close_graphs(void)
+{
+    struct cpt_log_queue_counts counts;
+
+    cpt_log_queue_counts(graphs, &counts);
+    must(counts.dropped_count + counts.unencodable_count == 0, "graphs were lost");
+    cpt_log_queue_free(graphs);
+}
+
 struct way {
     const char *name;
     const char *part;
     size_t parts; /* in a request; 0: it is the request */
     cpt_task_fn run;
     size_t more_tasks;
-    struct cpt_service *services[2]; /* untraced, traced */
+    struct cpt_service *services[HOW_COUNT];
     struct cpt_plan *plan;
 };
 
@@ -151,12 +185,16 @@ static struct way ways[] = {
 };
 enum { WAY_COUNT = sizeof ways / sizeof ways[0] };
 
-static struct cpt_service *open_service(const struct way *way, double probability)
+static struct cpt_service *open_service(const struct way *way, enum how how)
 {
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
                                                 .name = "A",
-                                                .role = CPT_ROLE_INNER,
-                                                .probability = probability};
+                                                .role = how < DRAG ? CPT_ROLE_INNER
+                                                                   : CPT_ROLE_ENTRY,
+                                                .probability = how == UNTRACED ? -1 : 1,
+                                                .graphs = graphs,
+                                                .graph_every = how == GRAPH,
+                                                .drag_share = how == DRAG};
     struct cpt_service *service = cpt_service_new(&options, NULL);
 
     must(service != NULL &&
@@ -172,14 +210,16 @@ static void open_way(struct way *way)
     tasks[way->more_tasks].run = way->run;
     way->plan = cpt_plan_new(&graph, NULL, NULL);
     must(way->plan != NULL, "no plan");
-    way->services[0] = open_service(way, -1);
-    way->services[1] = open_service(way, 1);
+    for (enum how how = UNTRACED; how < HOW_COUNT; how++) {
+        way->services[how] = open_service(way, how);
+    }
 }
 
 static void close_way(struct way *way)
 {
-    cpt_service_free(way->services[0]);
-    cpt_service_free(way->services[1]);
+    for (enum how how = UNTRACED; how < HOW_COUNT; how++) {
+        cpt_service_free(way->services[how]);
+    }
     cpt_plan_free(way->plan);
 }
 
@@ -193,7 +233,7 @@ static void look(void *context, const struct cpt_outbound *outbound)
     }
 }
 
-static void serve(struct cpt_service *service, size_t count)
+static void serve(struct cpt_service *service, size_t count, bool keeps_graphs)
 {
     struct cpt_inbound inbound = {.method = cpt_bytes_of("/"),
                                   .verb = cpt_bytes_of("GET")};
@@ -201,6 +241,9 @@ static void serve(struct cpt_service *service, size_t count)
     for (size_t i = 0; i < count; i++) {
         inbound.coin = cpt_service_coin(service);
         cpt_service_serve(service, &inbound, look, NULL);
+        if (keeps_graphs && (i + 1) % BATCH == 0) {
+            cpt_log_queue_flush(graphs);
+        }
     }
 }
 
@@ -227,7 +270,7 @@ static double ns_of_request(struct cpt_service *service, size_t count)
 {
     const uint64_t begin_ns = now_ns();
 
-    serve(service, count);
+    serve(service, count, false);
     return (double)(now_ns() - begin_ns) / (double)count;
 }
 
@@ -272,25 +315,34 @@ static void measure(void)
     }
 }
 
+static void run(const char *way, const char *how, size_t count)
+{
+    for (size_t i = 0; i < WAY_COUNT; i++) {
+        for (int j = 0; j < HOW_COUNT; j++) {
+            if (strcmp(way, ways[i].name) == 0 && strcmp(how, hows[j]) == 0) {
+                serve(ways[i].services[j], count, j == GRAPH);
+            }
+        }
+    }
+}
+
 int main(int argument_count, char **arguments)
 {
     bench_begin("bench_parts", &argument_count, arguments);
+    open_graphs();
     for (size_t i = 0; i < WAY_COUNT; i++) {
         open_way(&ways[i]);
     }
-    make_path(ways[0].services[1]);
-    for (size_t i = 0; i < WAY_COUNT && argument_count == 4; i++) {
-        if (strcmp(arguments[1], ways[i].name) == 0) {
-            serve(ways[i].services[strcmp(arguments[2], "traced") == 0],
-                  strtoul(arguments[3], NULL, 10));
-        }
-    }
-    if (argument_count != 4) {
+    make_path(ways[0].services[TRACED]);
+    if (argument_count == 4) {
+        run(arguments[1], arguments[2], strtoul(arguments[3], NULL, 10));
+    } else {
         bench_title("The parts of a request");
         measure();
     }
     for (size_t i = 0; i < WAY_COUNT; i++) {
         close_way(&ways[i]);
     }
+    close_graphs();
     return bench_end();
 }

@@ -36,6 +36,11 @@ static inline bool cpti_locked_deque_is_empty(struct cpti_locked_deque *deque)
     return atomic_load(&deque->count) == 0;
 }
 
+static inline size_t cpti_locked_deque_length(struct cpti_locked_deque *deque)
+{
+    return (size_t)atomic_load_explicit(&deque->count, memory_order_relaxed);
+}
+
 /* false: it is full. Owner only. */
 static inline bool cpti_locked_deque_push(struct cpti_locked_deque *deque,
                                           struct cpt_work *work)

@@ -11,7 +11,8 @@
  *      valgrind --tool=callgrind bench_every count rule 1000
  *
  * The ways are untraced; rule, traced so that a rule may keep it, which it does not;
- * whole, the same with callees asked for all; logged, all traced by the coin.
+ * whole, the same with callees asked for all; logged, all traced by the coin; drag, the
+ * same with drags; kept, the same with the graphs of both services.
  */
 #include "tests/bench/every_count.h"
 
@@ -33,11 +34,15 @@ static const struct {
     const char *name;
     double probability;
     const char *settings;
+    double drag_share;
+    unsigned graph_every;
 } ways[] = {
-    {"untraced", -1, NULL},
-    {"rule", -1, RULE},
-    {"whole", -1, RULE "glance_bytes = 2048\n"},
-    {"logged", 1, NULL},
+    {"untraced", -1, NULL, 0, 0},
+    {"rule", -1, RULE, 0, 0},
+    {"whole", -1, RULE "glance_bytes = 2048\n", 0, 0},
+    {"logged", 1, NULL, 0, 0},
+    {"drag", 1, NULL, 1, 0},
+    {"kept", 1, NULL, 0, 1},
 };
 
 static struct loopback net;
@@ -129,16 +134,53 @@ static cpt_status drop(void *context, const void *block, size_t bytes)
     return CPT_OK;
 }
 
-static struct cpt_service *make(const char *name, const char *method, unsigned role,
-                                double probability, const struct cpt_graph *graph,
-                                struct cpt_log_queue *log)
+/* The logs of paths and of graphs. */
+struct logs {
+    struct cpt_log_queue *paths;
+    struct cpt_log_queue *graphs;
+};
+
+/* Larger than all requests, which under callgrind come faster than they are written. */
+static struct cpt_log_queue *make_log(unsigned content)
 {
-    const struct cpt_service_options options = {.struct_bytes = sizeof options,
-                                                .name = name,
-                                                .role = role,
-                                                .log = log,
-                                                .clock = cpt_clock_fastest(),
-                                                .probability = probability};
+    const struct cpt_log_queue_options options = {.struct_bytes = sizeof options,
+                                                  .sink = drop,
+                                                  .record_count_max = 1 << 20,
+                                                  .memory_bytes_max = 1 << 30,
+                                                  .content = content};
+    struct cpt_log_queue *log = cpt_log_queue_new(&options, NULL);
+
+    must(log != NULL, "out of memory");
+    return log;
+}
+
+/* Writes what it has, of @count requests or more, and frees it. */
+static void free_log(struct cpt_log_queue *log, size_t count)
+{
+    struct cpt_log_queue_counts counts;
+
+    (void)cpt_log_queue_close(log, UINT64_MAX);
+    cpt_log_queue_counts(log, &counts);
+    must(counts.logged_count >= count && counts.dropped_count == 0, "records are lost");
+    cpt_log_queue_free(log);
+}
+
+static struct cpt_service *make(const char *name, const char *method, unsigned role,
+                                size_t way, const struct cpt_graph *graph,
+                                const struct logs *logs)
+{
+    const bool is_entry = role == CPT_ROLE_ENTRY;
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options,
+        .name = name,
+        .role = role,
+        .log = logs->paths,
+        .graphs = logs->graphs,
+        .graph_every = is_entry ? ways[way].graph_every : 0,
+        .graphs_per_second_max = -1,
+        .drag_share = is_entry ? ways[way].drag_share : 0,
+        .clock = cpt_clock_fastest(),
+        .probability = is_entry ? ways[way].probability : -1};
     struct cpt_service *service = cpt_service_new(&options, NULL);
     struct cpt_plan *plan = cpt_plan_new(graph, NULL, NULL); /* until the end */
 
@@ -175,11 +217,9 @@ static void ignore(void *context, const struct cpt_outbound *outbound)
 
 int every_count(const char *name, size_t count)
 {
-    const struct cpt_log_queue_options log_options = {
-        .struct_bytes = sizeof log_options, .sink = drop};
     const struct cpt_inbound inbound = {.method = cpt_bytes_of("/"),
                                         .verb = cpt_bytes_of("GET")};
-    struct cpt_log_queue *log = cpt_log_queue_new(&log_options, NULL);
+    const struct logs logs = {make_log(CPT_LOG_PATHS), make_log(CPT_LOG_GRAPHS)};
     struct cpt_settings *settings = NULL;
     struct cpt_service *a = NULL;
     struct cpt_service *b = NULL;
@@ -190,8 +230,8 @@ int every_count(const char *name, size_t count)
     }
     must(way < sizeof ways / sizeof ways[0], "no such way");
     loopback_init(&net);
-    b = make("B", "/look", CPT_ROLE_INNER, -1, &b_graph, log);
-    a = make("A", "/", CPT_ROLE_ENTRY, ways[way].probability, &a_graph, log);
+    b = make("B", "/look", CPT_ROLE_INNER, way, &b_graph, &logs);
+    a = make("A", "/", CPT_ROLE_ENTRY, way, &a_graph, &logs);
     net.services[net.service_count++] = b;
     if (ways[way].settings != NULL) {
         settings = read_rules(a, ways[way].settings);
@@ -203,7 +243,8 @@ int every_count(const char *name, size_t count)
         cpt_service_serve(a, &one, ignore, NULL);
     }
     cpt_settings_free(settings);
-    cpt_log_queue_free(log);
+    free_log(logs.paths, ways[way].probability > 0 ? count : 0);
+    free_log(logs.graphs, ways[way].graph_every != 0 ? 2 * count : 0);
     cpt_service_free(a);
     cpt_service_free(b);
     return 0;

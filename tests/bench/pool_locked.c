@@ -14,6 +14,7 @@
 #define cpti_deque_init     cpti_locked_deque_init
 #define cpti_deque_deinit   cpti_locked_deque_deinit
 #define cpti_deque_is_empty cpti_locked_deque_is_empty
+#define cpti_deque_length   cpti_locked_deque_length
 #define cpti_deque_push     cpti_locked_deque_push
 #define cpti_deque_pop      cpti_locked_deque_pop
 #define cpti_deque_steal    cpti_locked_deque_steal

@@ -68,10 +68,24 @@ static inline uint64_t test_random_seed(const char *what)
     return seed;
 }
 
-/* How many cases to run: CPT_TEST_CASES, or @usual. */
+/* ThreadSanitizer makes a program ten times slower; most properties have one thread. */
+#if defined(__SANITIZE_THREAD__)
+#define TEST_IS_SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_IS_SLOW 1
+#endif
+#endif
+#ifndef TEST_IS_SLOW
+#define TEST_IS_SLOW 0
+#endif
+
+/* How many cases to run: CPT_TEST_CASES, or @usual, of which a slow program runs a
+ * quarter. */
 static inline uint64_t test_case_count(uint64_t usual)
 {
-    return test_environment_number("CPT_TEST_CASES", usual);
+    return test_environment_number("CPT_TEST_CASES",
+                                   TEST_IS_SLOW && usual > 200 ? usual / 4 : usual);
 }
 
 #endif

@@ -104,8 +104,9 @@ static void put_labels(struct line *line, const struct cpt_path *path, size_t se
         if (label->is_name) {
             put_name(line, cpt_path_name(path, (cpt_name_id)label->value));
         } else {
-            const int is_time =
-                label->key == CPT_LABEL_MARGIN || label->key == CPT_LABEL_EXCESS;
+            const int is_time = label->key == CPT_LABEL_MARGIN ||
+                                label->key == CPT_LABEL_EXCESS ||
+                                label->key == CPT_LABEL_RUN_DELAY;
 
             put_number(line, is_time ? label->value / MS : label->value);
         }
@@ -136,6 +137,10 @@ const char *trace_path_text(const struct cpt_path *path)
             put(&line, ")");
         }
         put(&line, (segment->flags & CPT_SEGMENT_OVERCOUNT) != 0 ? " !" : "");
+        if (cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN) {
+            put(&line, " ~");
+            put_number(&line, cpt_path_drag(path, i) / MS);
+        }
         put_labels(&line, path, i);
     }
     return line.data;

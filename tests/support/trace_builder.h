@@ -9,6 +9,7 @@
  *      A1;B1;B: ‹blind spot› 20 (unsupported)      its reason
  *      A1;B1 20 {attempt=1, margin_ns=2}           its labels, times in milliseconds
  *      A1;B1 20 !                                  flagged as overcount
+ *      A1;B1 20 ~9                                 its drag, if known, in milliseconds
  */
 #ifndef TRACE_BUILDER_H
 #define TRACE_BUILDER_H

@@ -12,6 +12,7 @@ extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
 extern CU_TestInfo cpt_path_tests[];
 extern CU_TestInfo cpt_path_text_tests[];
+extern CU_TestInfo cpt_drags_tests[];
 extern CU_TestInfo cpt_critical_tests[];
 extern CU_TestInfo cpt_semantics_tests[];
 extern CU_TestInfo cpt_splice_tests[];
@@ -20,6 +21,11 @@ extern CU_TestInfo cpt_waits_tests[];
 extern CU_TestInfo cpt_folding_tests[];
 extern CU_TestInfo cpt_dag_tests[];
 extern CU_TestInfo cpt_dag_trace_tests[];
+extern CU_TestInfo cpt_drag_tests[];
+extern CU_TestInfo cpt_drag_systems_tests[];
+extern CU_TestInfo cpt_busy_tests[];
+extern CU_TestInfo cpt_whatif_tests[];
+extern CU_TestInfo cpt_whatif_queue_tests[];
 extern CU_TestInfo cpt_critical_model_tests[];
 extern CU_TestInfo cpt_open_task_tests[];
 extern CU_TestInfo cpt_splice_model_tests[];
@@ -34,6 +40,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
     {"path", NULL, NULL, NULL, NULL, cpt_path_tests},
     {"path as text", NULL, NULL, NULL, NULL, cpt_path_text_tests},
+    {"drags", NULL, NULL, NULL, NULL, cpt_drags_tests},
     {"critical", NULL, NULL, NULL, NULL, cpt_critical_tests},
     {"semantics", NULL, NULL, NULL, NULL, cpt_semantics_tests},
     {"splice", NULL, NULL, NULL, NULL, cpt_splice_tests},
@@ -42,6 +49,11 @@ CU_SuiteInfo cpt_suites[] = {
     {"folding", NULL, NULL, NULL, NULL, cpt_folding_tests},
     {"dag", NULL, NULL, NULL, NULL, cpt_dag_tests},
     {"dags of traces", NULL, NULL, NULL, NULL, cpt_dag_trace_tests},
+    {"drags of segments", NULL, NULL, NULL, NULL, cpt_drag_tests},
+    {"drags through services", NULL, NULL, NULL, NULL, cpt_drag_systems_tests},
+    {"normalised processor time", NULL, NULL, NULL, NULL, cpt_busy_tests},
+    {"what if", NULL, NULL, NULL, NULL, cpt_whatif_tests},
+    {"what if, queues", NULL, NULL, NULL, NULL, cpt_whatif_queue_tests},
     {"critical against a model", NULL, NULL, NULL, NULL, cpt_critical_model_tests},
     {"tasks opened by the walk", NULL, NULL, NULL, NULL, cpt_open_task_tests},
     {"splice against a model", NULL, NULL, NULL, NULL, cpt_splice_model_tests},

@@ -13,6 +13,7 @@
 #include "tests/support/trace_builder.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CASES = 20000 };
@@ -170,6 +171,38 @@ static void test_all_inputs(void)
     cpt_dag_draft_free(draft);
 }
 
+/* The number of the line with a node of that frame. */
+static uint32_t line_of(const struct cpt_dag_recorded *recorded, uint32_t frame)
+{
+    for (size_t i = 0; i < recorded->shape.node_count; i++) {
+        if (recorded->shape.nodes[i].frame == frame) {
+            return recorded->node_lines[i];
+        }
+    }
+    return CPT_DAG_NONE;
+}
+
+/* Who issued B1, whom b1 answers, and whose workers they took. */
+static void check_lines(const struct cpt_dag_recorded *recorded)
+{
+    const uint32_t a = line_of(recorded, frame_of(recorded, "A: a", CPT_DAG_STEP));
+    const uint32_t b = line_of(recorded, frame_of(recorded, "B: b1", CPT_DAG_STEP));
+    const uint32_t call =
+        line_of(recorded, frame_of(recorded, "B: B1", CPT_DAG_NETWORK));
+
+    CU_ASSERT_EQUAL_FATAL(recorded->line_count, 3);
+    CU_ASSERT_TRUE_FATAL(a < 3 && b < 3 && call < 3);
+    CU_ASSERT_EQUAL(recorded->lines[a].caller, CPT_DAG_NONE);
+    CU_ASSERT_EQUAL(recorded->lines[a].is_call, 0);
+    CU_ASSERT_EQUAL(recorded->lines[b].caller, call);
+    CU_ASSERT_TRUE(
+        cpt_bytes_equal(recorded->lines[b].executor, cpt_bytes_of("workers")));
+    CU_ASSERT_EQUAL(recorded->lines[call].caller, a);
+    CU_ASSERT_EQUAL(recorded->lines[call].is_call, 1);
+    CU_ASSERT_EQUAL(recorded->lines[call].outcome, CPT_CALL_REMOTE);
+    CU_ASSERT_EQUAL(line_of(recorded, frame_of(recorded, "B: b1", CPT_DAG_QUEUE)), b);
+}
+
 /* The same, with the callee of B1: b1 calls nothing and works from 4 to 16, after 1 ms
  * in a queue; the network takes 4 ms. */
 static void test_callee(void)
@@ -193,6 +226,7 @@ static void test_callee(void)
     made.tasks[1] = trace_task("B: b1", NULL, 3, 16);
     made.tasks[1].begin = CPT_BEGIN_REQUEST;
     made.tasks[1].start_ns = 4 * MS;
+    made.tasks[1].executor = cpt_bytes_of("workers");
     callee.answered_by = &made.tasks[1];
     CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, &records, &recorded), CPT_OK);
     CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
@@ -207,6 +241,40 @@ static void test_callee(void)
                     1 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_NETWORK)].path_ns,
                     4 * MS);
+    check_lines(&recorded);
+    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+}
+
+/* Before the process began with the request, all that begins with it waited: that queue
+ * is one node, and gives back all of its 2 ms. */
+static void test_accept_queue(void)
+{
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_measure measures[16];
+    struct cpt_dag_frame frames[8];
+    struct cpt_dag *dag = NULL;
+    struct cpt_dag_draft *draft = NULL;
+    cpt_status status = CPT_OK;
+
+    make_two_calls();
+    made.task_count = 2;
+    made.tasks[1] = trace_task("A: b", NULL, 2, 20);
+    for (int i = 0; i < 2; i++) {
+        made.tasks[i].ready_ns = 2 * MS;
+        made.tasks[i].start_ns = 2 * MS;
+    }
+    made.trace.entry = cpt_bytes_of("A: /");
+    made.trace.dispatch_ns = 2 * MS;
+    draft = draft_made(NULL, NULL, 0, &recorded, &status);
+    CU_ASSERT_EQUAL_FATAL(status, CPT_OK);
+    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: /", CPT_DAG_QUEUE)].gain_ns, 2 * MS);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: a", CPT_DAG_STEP)].gain_ns, 6 * MS);
     cpt_dag_free(dag);
     cpt_dag_draft_free(draft);
 }
@@ -259,13 +327,64 @@ static void test_contradictions(void)
     cpt_dag_draft_free(draft);
 }
 
+/* A task with very many waits: a service that answers with drags makes such a dag
+ * before it answers, so each end of a link is found without a look at all of them. */
+static void test_many_waits(void)
+{
+    enum { WAITS = 70000 };
+    struct cpt_trace_await *awaits = calloc(WAITS, sizeof *awaits);
+    struct cpt_trace_call *calls = calloc(WAITS, sizeof *calls);
+    struct cpt_dag_arrival *arrivals = calloc(WAITS, sizeof *arrivals);
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_draft *draft = NULL;
+    cpt_status status = CPT_OK;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(awaits);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(calls);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(arrivals);
+    memset(&made, 0, sizeof made);
+    made.task_count = 1;
+    made.tasks[0] = trace_task("A: a", NULL, 0, WAITS);
+    for (size_t i = 0; i < WAITS; i++) {
+        const uint64_t begin_ns = (uint64_t)i * MS;
+
+        calls[i].issuer = &made.tasks[0];
+        calls[i].name = cpt_bytes_of("A: get");
+        calls[i].issue_ns = begin_ns + 1;
+        calls[i].arrive_ns = begin_ns + 4;
+        awaits[i].previous = made.tasks[0].last_await;
+        awaits[i].call = &calls[i];
+        awaits[i].block_ns = begin_ns + 2;
+        awaits[i].arrive_ns = begin_ns + 4;
+        awaits[i].resume_ns = begin_ns + 5;
+        made.tasks[0].last_await = &awaits[i];
+        arrivals[i].waiter = &made.tasks[0];
+        arrivals[i].call = &calls[i];
+        arrivals[i].arrive_ns = begin_ns + 4;
+    }
+    made.trace.response_ns = (uint64_t)WAITS * MS;
+    made.trace.answered_by = &made.tasks[0];
+    draft = draft_made(NULL, arrivals, WAITS, &recorded, &status);
+    CU_ASSERT_EQUAL(status, CPT_OK);
+    if (draft != NULL) {
+        CU_ASSERT_EQUAL(recorded.contradiction_count, 0);
+        CU_ASSERT_TRUE(recorded.shape.node_count > 4 * WAITS);
+    }
+    cpt_dag_draft_free(draft);
+    free(arrivals);
+    free(calls);
+    free(awaits);
+}
+
 CU_TestInfo cpt_dag_trace_tests[] = {
     {"the latency of a trace", test_latency},
     {"early stamps", test_skewed},
     {"nonsense", test_nonsense},
     {"all inputs count", test_all_inputs},
     {"a callee in the place of its call", test_callee},
+    {"the queue of a process", test_accept_queue},
     {"contradictions", test_contradictions},
+    {"very many waits", test_many_waits},
     {"no memory", test_no_memory},
     CU_TEST_INFO_NULL,
 };

@@ -55,6 +55,32 @@ static void test_lock(void)
                          "A: a;A: \u2039queue\u203a 1, A: a 3");
 }
 
+/* How many waited before it, and that the holder ran for another trace. */
+static void test_labels_of_queues_and_locks(void)
+{
+    struct cpt_trace_task a = trace_task("A: a", NULL, 2, 10);
+    struct cpt_trace_call lock = trace_call("cache", &a, 4, 6);
+    struct cpt_trace_await await;
+    struct cpt_trace trace = {.response_ns = 10 * MS, .answered_by = &a};
+
+    a.queue_length = 3;
+    a.occupant_request = 5; /* without its name it says nothing */
+    lock.outcome = CPT_CALL_LOCK;
+    lock.holder = cpt_bytes_of("A: writer");
+    lock.holder_request = 7;
+    trace_wait(&a, &await, &lock, NULL, 4, 6);
+    await.resume_ns = 7 * MS;
+    await.queue_length = 1;
+    await.occupant = cpt_bytes_of("A: other");
+    await.occupant_request = 9;
+    trace_expect(&trace,
+                 "A: a;A: \u2039queue\u203a 2 {queue_length=3}, A: a 2, "
+                 "A: a;A: \u2039lock: cache\u203a 2 "
+                 "{holder=A: writer, holder_request=7}, "
+                 "A: a;A: \u2039queue\u203a 1 {queue_length=1, holder=A: other, "
+                 "holder_request=9}, A: a 3");
+}
+
 static void test_off_cpu(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 10);
@@ -106,6 +132,57 @@ static void test_off_cpu_of_two_steps(void)
 
 /* The margin is on the part that ends at the join, which may be the part off the
  * CPU. */
+/* The part of ‹off CPU› in which a processor was all that the task missed. */
+static void test_run_delay(void)
+{
+    struct cpt_trace_starved starved = {
+        .delay_ns = 3 * MS, .culprit = cpt_bytes_of("A: report"), .culprit_request = 7};
+    struct cpt_trace_task a = trace_task("A: a", NULL, 0, 10);
+    struct cpt_trace trace = {
+        .response_ns = 10 * MS, .answered_by = &a, .measures_off_cpu = 1};
+
+    a.off_cpu_ns = 4 * MS;
+    a.starved = &starved;
+    trace_expect(&trace, "A: a 6, A: a;" OFF " 4 {run_delay_ns=3, holder=A: report, "
+                         "holder_request=7}");
+    starved.delay_ns = 5 * MS; /* two clocks never agree */
+    trace_expect(&trace, "A: a 6, A: a;" OFF " 4 {run_delay_ns=4, holder=A: report, "
+                         "holder_request=7}");
+    starved.delay_ns = 0;
+    trace_expect(&trace, "A: a 6, A: a;" OFF " 4 {run_delay_ns=0}");
+}
+
+/* A piece of a step has its share of the step's run delay, as of its time off the
+ * CPU; of several steps the one with most run delay has the culprit. */
+static void test_run_delay_of_pieces(void)
+{
+    struct cpt_trace_starved first = {.delay_ns = 1 * MS,
+                                      .culprit = cpt_bytes_of("A: x")};
+    struct cpt_trace_starved second = {.delay_ns = 2 * MS,
+                                       .culprit = cpt_bytes_of("A: y")};
+    struct cpt_trace_task a = trace_task("A: a", NULL, 0, 10);
+    struct cpt_trace_call b = trace_call("B: b", &a, 1, 3);
+    struct cpt_trace_await await;
+    struct cpt_trace trace = {
+        .response_ns = 10 * MS, .answered_by = &a, .measures_off_cpu = 1};
+
+    trace_wait(&a, &await, &b, NULL, 4, 3);
+    await.resume_ns = 4 * MS; /* it did not wait */
+    a.off_cpu_ns = 2 * MS;
+    a.starved = &first;
+    await.off_cpu_ns = 3 * MS;
+    await.starved = &second;
+    trace_expect(&trace, "A: a 5, A: a;" OFF " 5 {run_delay_ns=3, holder=A: y}");
+    a.last_await = NULL;
+    trace_wait(&a, &await, &b, NULL, 4, 6); /* from 1 on the time is the call's */
+    await.off_cpu_ns = 2 * MS;
+    await.starved = &second;
+    a.off_cpu_ns = 4 * MS;
+    first.delay_ns = 4 * MS;
+    trace_expect(&trace, "A: a;" OFF " 1 {run_delay_ns=1, holder=A: x}, A: a;B: b 5, "
+                         "A: a 2, A: a;" OFF " 2 {run_delay_ns=2, holder=A: y}");
+}
+
 static void test_off_cpu_and_a_margin(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 6);
@@ -127,6 +204,10 @@ CU_TestInfo cpt_waits_tests[] = {
     {"time in which no processor ran the task", test_off_cpu},
     {"a step that is cut takes its share of it", test_off_cpu_of_a_step_that_is_cut},
     {"two steps of one segment", test_off_cpu_of_two_steps},
+    {"the length of a queue, and the trace of a holder",
+     test_labels_of_queues_and_locks},
+    {"run delay is a part of it, with its culprit", test_run_delay},
+    {"a piece of a step has its share of that", test_run_delay_of_pieces},
     {"a margin behind time off the processor", test_off_cpu_and_a_margin},
     CU_TEST_INFO_NULL,
 };

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * whatif.c - packs recorded requests for many replays, and makes plans of terms
+ *
+ * Frames of all requests are numbered together, by name and kind, so that a plan finds
+ * the terms of a node with one read. The nodes of an occurrence, which share line and
+ * frame, are chained: a change of its time needs all of them.
+ */
+#include "cpt/whatif.h"
+
+#include "cpt/dag.h"
+
+#include <string.h>
+
+enum { KINDS = CPT_DAG_NETWORK + 1 };
+enum { OPS_MAX = 1 << 24, MARKS_MAX = 1 << 26, COMPONENTS_MAX = 64 };
+
+struct cpt_whatif *cpt_whatif_new(const struct cpt_alloc *alloc)
+{
+    struct cpt_whatif *whatif = cpt_alloc_zeroed(alloc, sizeof *whatif);
+
+    if (whatif != NULL) {
+        whatif->alloc = alloc;
+        whatif->names = cpt_names_new(alloc);
+        whatif->executors = cpt_names_new(alloc);
+        if (whatif->names == NULL || whatif->executors == NULL) {
+            cpt_whatif_free(whatif);
+            return NULL;
+        }
+    }
+    return whatif;
+}
+
+void cpt_whatif_free(struct cpt_whatif *whatif)
+{
+    if (whatif == NULL) {
+        return;
+    }
+    cpt_names_free(whatif->names);
+    cpt_names_free(whatif->executors);
+    cpt_alloc_free(whatif->alloc, whatif->numbers);
+    cpt_alloc_free(whatif->alloc, whatif->frames);
+    cpt_alloc_free(whatif->alloc, whatif->requests);
+    cpt_alloc_free(whatif->alloc, whatif->duration_ns);
+    cpt_alloc_free(whatif->alloc, whatif->frame);
+    cpt_alloc_free(whatif->alloc, whatif->line);
+    cpt_alloc_free(whatif->alloc, whatif->next);
+    cpt_alloc_free(whatif->alloc, whatif->first);
+    cpt_alloc_free(whatif->alloc, whatif->from);
+    cpt_alloc_free(whatif->alloc, whatif->lines);
+    cpt_alloc_free(whatif->alloc, whatif);
+}
+
+/* --- Adding a request --- */
+
+static cpt_status add_name(struct cpt_whatif *whatif, struct cpt_bytes name,
+                           cpt_name_id *id)
+{
+    char buffer[CPT_NAME_BYTES_MAX + 1];
+
+    return cpt_names_add(whatif->names, cpt_name_bound(name, buffer), id);
+}
+
+/* The number of the frame @name, which is added if it is new. */
+static cpt_status frame_of(struct cpt_whatif *whatif, const struct cpt_dag_name *name,
+                           uint32_t *frame)
+{
+    cpt_name_id id = 0;
+    size_t at = 0;
+    cpt_status status = add_name(whatif, name->name, &id);
+
+    if (status == CPT_OK) {
+        at = (size_t)id * KINDS + name->kind;
+        status = cpt_alloc_grow(whatif->alloc, (void **)&whatif->numbers,
+                                &whatif->number_capacity, (size_t)(id + 1) * KINDS,
+                                (size_t)CPT_NAMES_MAX * KINDS, sizeof *whatif->numbers);
+    }
+    if (status == CPT_OK) {
+        for (; whatif->number_count < (size_t)(id + 1) * KINDS;
+             whatif->number_count++) {
+            whatif->numbers[whatif->number_count] = 0;
+        }
+        status = cpt_alloc_grow(whatif->alloc, (void **)&whatif->frames,
+                                &whatif->frame_capacity, whatif->frame_count + 1,
+                                CPT_DAG_FRAMES_MAX, sizeof *whatif->frames);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (whatif->numbers[at] == 0) {
+        whatif->frames[whatif->frame_count++] =
+            (struct whatif_frame){id, (uint32_t)name->kind, 0};
+        whatif->numbers[at] = (uint32_t)whatif->frame_count;
+    }
+    *frame = whatif->numbers[at] - 1;
+    return CPT_OK;
+}
+
+/* Room for a request with @nodes, @edges and @lines. */
+static cpt_status grow(struct cpt_whatif *whatif, size_t nodes, size_t edges,
+                       size_t lines)
+{
+    struct {
+        void **memory;
+        size_t *capacity;
+        size_t needed;
+        size_t element_bytes;
+    } arrays[] = {
+        {(void **)&whatif->duration_ns, &whatif->duration_capacity,
+         whatif->node_count + nodes, sizeof *whatif->duration_ns},
+        {(void **)&whatif->frame, &whatif->frame_of_capacity,
+         whatif->node_count + nodes, sizeof *whatif->frame},
+        {(void **)&whatif->line, &whatif->line_of_capacity, whatif->node_count + nodes,
+         sizeof *whatif->line},
+        {(void **)&whatif->next, &whatif->next_capacity, whatif->node_count + nodes,
+         sizeof *whatif->next},
+        {(void **)&whatif->first, &whatif->first_capacity,
+         whatif->first_count + nodes + 1, sizeof *whatif->first},
+        {(void **)&whatif->from, &whatif->edge_capacity, whatif->edge_count + edges,
+         sizeof *whatif->from},
+        {(void **)&whatif->lines, &whatif->line_capacity, whatif->line_count + lines,
+         sizeof *whatif->lines},
+        {(void **)&whatif->requests, &whatif->request_capacity,
+         whatif->request_count + 1, sizeof *whatif->requests},
+    };
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0] && status == CPT_OK; i++) {
+        status =
+            cpt_alloc_grow(whatif->alloc, arrays[i].memory, arrays[i].capacity,
+                           arrays[i].needed, (size_t)1 << 32, arrays[i].element_bytes);
+    }
+    return status;
+}
+
+static size_t line_count_of(const struct cpt_dag *dag,
+                            const struct cpt_dag_recorded *recorded)
+{
+    return recorded->node_lines != NULL ? recorded->line_count : dag->shape.node_count;
+}
+
+/* The line of node @node: without lines, each node is one. */
+static uint32_t line_of(const struct cpt_dag_recorded *recorded, uint32_t node)
+{
+    return recorded->node_lines != NULL ? recorded->node_lines[node] : node;
+}
+
+static void pack_nodes(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                       const struct cpt_dag_recorded *recorded)
+{
+    const size_t at = whatif->node_count;
+
+    for (size_t i = 0; i < dag->shape.node_count; i++) {
+        const uint32_t node = dag->order[i];
+
+        whatif->duration_ns[at + i] = dag->shape.nodes[node].duration_ns;
+        whatif->line[at + i] = line_of(recorded, node);
+        whatif->next[at + i] = CPT_DAG_NONE;
+        whatif->first[whatif->first_count + i] = dag->first[i];
+    }
+    whatif->first[whatif->first_count + dag->shape.node_count] =
+        dag->first[dag->shape.node_count];
+    if (dag->shape.edge_count != 0) {
+        memcpy(&whatif->from[whatif->edge_count], dag->from,
+               dag->shape.edge_count * sizeof *whatif->from);
+    }
+}
+
+/* The lines, whose nodes have consecutive numbers. */
+static void pack_lines(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                       const struct cpt_dag_recorded *recorded)
+{
+    const size_t count = line_count_of(dag, recorded);
+    struct whatif_line *lines = &whatif->lines[whatif->line_count];
+
+    for (size_t i = 0; i < count; i++) {
+        lines[i] = (struct whatif_line){
+            .begin = CPT_DAG_NONE, .end = CPT_DAG_NONE, .caller = CPT_DAG_NONE};
+        if (recorded->node_lines == NULL) {
+            continue;
+        }
+        lines[i].caller = recorded->lines[i].caller < count ? recorded->lines[i].caller
+                                                            : CPT_DAG_NONE;
+        lines[i].is_call = recorded->lines[i].is_call;
+        lines[i].outcome = recorded->lines[i].outcome;
+        /* any number until name_executors() */
+        lines[i].executor =
+            lines[i].is_call == 0 && recorded->lines[i].executor.bytes != 0;
+    }
+}
+
+/* --- Executors ---
+ *
+ * Each process has executors of its own, though all may call them "pool". Which process
+ * a task ran in is not recorded; its service is: that of the run it belongs to, or of
+ * the run that called its component. */
+
+/* The line of the call that the process of the task @line answers; CPT_DAG_NONE: of
+ * none, it is the one where the request entered. Components have the process of who
+ * called them. */
+static uint32_t process_of(const struct whatif_line *lines, uint32_t line)
+{
+    uint32_t call = lines[line].caller;
+
+    for (unsigned depth = 0; depth < COMPONENTS_MAX && call != CPT_DAG_NONE; depth++) {
+        const uint32_t issuer = lines[call].caller;
+
+        if (lines[call].outcome != CPT_CALL_COMPONENT || issuer == CPT_DAG_NONE) {
+            break;
+        }
+        call = lines[issuer].caller;
+    }
+    return call;
+}
+
+/* The service of @line, by its name; may be empty. */
+static struct cpt_bytes service_of(const struct cpt_whatif *whatif,
+                                   const struct whatif_line *line)
+{
+    return line->begin != CPT_DAG_NONE
+               ? cpt_name_service(whatif_name(whatif, line->frame).name)
+               : (struct cpt_bytes){"", 0};
+}
+
+static cpt_status add_executor(struct cpt_whatif *whatif, struct cpt_bytes service,
+                               struct cpt_bytes name, uint32_t *executor)
+{
+    char text[2 * CPT_NAME_BYTES_MAX + 2];
+    char bounded[CPT_NAME_BYTES_MAX + 1];
+    char shorter[CPT_NAME_BYTES_MAX + 1];
+    size_t bytes = 0;
+    cpt_name_id id = 0;
+    cpt_status status = CPT_OK;
+
+    if (service.bytes != 0) {
+        service = cpt_name_bound(service, shorter);
+        memcpy(text, service.data, service.bytes);
+        memcpy(text + service.bytes, ": ", 2);
+        bytes = service.bytes + 2;
+    }
+    name = cpt_name_bound(name, bounded);
+    memcpy(text + bytes, name.data, name.bytes);
+    bytes += name.bytes;
+    status =
+        cpt_names_add(whatif->executors,
+                      cpt_name_bound((struct cpt_bytes){text, bytes}, bounded), &id);
+    *executor = id + 1;
+    return status;
+}
+
+/* Numbers the executors of the tasks. */
+static cpt_status name_executors(struct cpt_whatif *whatif,
+                                 const struct cpt_dag_recorded *recorded, size_t count)
+{
+    struct whatif_line *lines = &whatif->lines[whatif->line_count];
+    uint32_t *first = cpt_alloc_array(whatif->alloc, NULL, count + 1, sizeof *first);
+    cpt_status status = first != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (size_t i = 0; i <= count && status == CPT_OK; i++) {
+        first[i] = CPT_DAG_NONE;
+    }
+    /* the first task of each run that has a service; the last place is the entry's */
+    for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
+        const size_t run = lines[i].caller != CPT_DAG_NONE ? lines[i].caller : count;
+
+        if (lines[i].executor != 0 && first[run] == CPT_DAG_NONE &&
+            service_of(whatif, &lines[i]).bytes != 0) {
+            first[run] = i;
+        }
+    }
+    for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
+        const uint32_t call = process_of(lines, i);
+        const uint32_t named = first[call != CPT_DAG_NONE ? call : count];
+
+        if (lines[i].executor != 0) {
+            status =
+                add_executor(whatif,
+                             named != CPT_DAG_NONE ? service_of(whatif, &lines[named])
+                                                   : (struct cpt_bytes){"", 0},
+                             recorded->lines[i].executor, &lines[i].executor);
+        }
+    }
+    cpt_alloc_free(whatif->alloc, first);
+    return status;
+}
+
+bool cpti_whatif_has_executor(const struct cpt_whatif *whatif,
+                              const struct cpt_whatif_term *term, size_t executor)
+{
+    const struct cpt_bytes name = cpt_whatif_executor(whatif, executor);
+    const struct cpt_bytes service = cpt_name_service(name);
+    const size_t skipped = service.bytes != 0 ? service.bytes + 2 : 0;
+    const struct cpt_dag_name names[] = {
+        {name, CPT_DAG_STEP},
+        {service, CPT_DAG_STEP},
+        {{name.data + skipped, name.bytes - skipped}, CPT_DAG_STEP}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (cpt_whatif_has(&term->frames, &names[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The frames of the nodes; what each line is called, and where it begins and ends; and
+ * the chains of the occurrences. @last has an element for each frame of the request,
+ * and @last_line the line of that node. */
+static cpt_status pack_frames(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                              const struct cpt_dag_recorded *recorded, uint32_t *last)
+{
+    struct whatif_line *lines = &whatif->lines[whatif->line_count];
+    uint32_t *frames = &whatif->frame[whatif->node_count];
+    uint32_t *next = &whatif->next[whatif->node_count];
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < dag->shape.frame_count; i++) {
+        last[i] = CPT_DAG_NONE;
+    }
+    for (uint32_t node = 0; node < dag->shape.node_count && status == CPT_OK; node++) {
+        const uint32_t own = dag->shape.nodes[node].frame;
+        const uint32_t at = dag->place[node];
+        struct whatif_line *line = &lines[line_of(recorded, node)];
+        uint32_t number = 0;
+
+        status = frame_of(whatif, &recorded->frames[own], &number);
+        frames[at] = number;
+        if (status == CPT_OK) {
+            whatif->frames[number].node_count++;
+        }
+        if (last[own] != CPT_DAG_NONE &&
+            line_of(recorded, last[own]) == line_of(recorded, node)) {
+            next[dag->place[last[own]]] = at;
+            frames[at] |= WHATIF_NOT_FIRST;
+        }
+        last[own] = node;
+        line->end = at;
+        if (line->begin == CPT_DAG_NONE) {
+            line->begin = at;
+            line->frame = number;
+            if (status == CPT_OK && line->executor != 0) {
+                const struct cpt_dag_name queue = {recorded->frames[own].name,
+                                                   CPT_DAG_QUEUE};
+
+                status = frame_of(whatif, &queue, &line->queue_frame);
+            }
+        }
+    }
+    return status;
+}
+
+cpt_status cpt_whatif_add(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                          const struct cpt_dag_recorded *recorded, uint64_t arrival_ns)
+{
+    const size_t nodes = dag->shape.node_count;
+    const size_t lines = line_count_of(dag, recorded);
+    uint32_t *last = NULL;
+    cpt_status status = CPT_OK;
+
+    if (whatif->request_count >= CPT_WHATIF_REQUESTS_MAX || nodes == 0) {
+        return CPT_LIMIT;
+    }
+    status = grow(whatif, nodes, dag->shape.edge_count, lines);
+    if (status == CPT_OK) {
+        last =
+            cpt_alloc_array(whatif->alloc, NULL, dag->shape.frame_count, sizeof *last);
+        status = last != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    if (status == CPT_OK) {
+        pack_nodes(whatif, dag, recorded);
+        pack_lines(whatif, dag, recorded);
+        status = pack_frames(whatif, dag, recorded, last);
+    }
+    if (status == CPT_OK && recorded->node_lines != NULL) {
+        status = name_executors(whatif, recorded, lines);
+    }
+    cpt_alloc_free(whatif->alloc, last);
+    if (status != CPT_OK) {
+        return status;
+    }
+    whatif->requests[whatif->request_count++] = (struct whatif_request){
+        whatif->node_count,
+        whatif->first_count,
+        whatif->edge_count,
+        whatif->line_count,
+        (uint32_t)nodes,
+        (uint32_t)dag->shape.edge_count,
+        (uint32_t)lines,
+        dag->shape.end != CPT_DAG_NONE ? dag->place[dag->shape.end] : CPT_DAG_NONE,
+        arrival_ns,
+        dag->latency_ns};
+    whatif->node_count += nodes;
+    whatif->first_count += nodes + 1;
+    whatif->edge_count += dag->shape.edge_count;
+    whatif->line_count += lines;
+    whatif->node_max = whatif->node_max > nodes ? whatif->node_max : (uint32_t)nodes;
+    whatif->edge_max = whatif->edge_max > dag->shape.edge_count
+                           ? whatif->edge_max
+                           : (uint32_t)dag->shape.edge_count;
+    whatif->line_max = whatif->line_max > lines ? whatif->line_max : (uint32_t)lines;
+    return CPT_OK;
+}
+
+size_t cpt_whatif_count(const struct cpt_whatif *whatif)
+{
+    return whatif->request_count;
+}
+
+size_t cpt_whatif_edge_count(const struct cpt_whatif *whatif)
+{
+    return whatif->edge_count;
+}
+
+uint64_t cpt_whatif_recorded_ns(const struct cpt_whatif *whatif, size_t request)
+{
+    return whatif->requests[request].latency_ns;
+}
+
+size_t cpt_whatif_frame_count(const struct cpt_whatif *whatif)
+{
+    return whatif->frame_count;
+}
+
+struct cpt_dag_name cpt_whatif_frame(const struct cpt_whatif *whatif, size_t frame)
+{
+    return whatif_name(whatif, frame);
+}
+
+size_t cpt_whatif_executor_count(const struct cpt_whatif *whatif)
+{
+    return cpt_names_count(whatif->executors);
+}
+
+struct cpt_bytes cpt_whatif_executor(const struct cpt_whatif *whatif, size_t executor)
+{
+    return cpt_names_at(whatif->executors, (cpt_name_id)executor);
+}
+
+/* --- Plans --- */
+
+static bool is_time(const struct cpt_whatif_term *term)
+{
+    return term->verb == CPT_WHATIF_SET || term->verb == CPT_WHATIF_CAP;
+}
+
+/* The terms of each frame, in their order. */
+static cpt_status list_ops(struct cpt_whatif_plan *plan, bool *is_matched)
+{
+    const struct cpt_whatif *whatif = plan->whatif;
+    size_t capacity = 0;
+
+    for (size_t frame = 0; frame < whatif->frame_count; frame++) {
+        const struct cpt_dag_name name = whatif_name(whatif, frame);
+
+        plan->first_op[frame] = (uint32_t)plan->op_count;
+        for (size_t i = 0; i < plan->term_count; i++) {
+            cpt_status status = CPT_OK;
+
+            if (whatif->frames[frame].node_count == 0 || !is_time(&plan->terms[i]) ||
+                !cpt_whatif_has(&plan->terms[i].frames, &name)) {
+                continue;
+            }
+            status = cpt_alloc_grow(whatif->alloc, (void **)&plan->ops, &capacity,
+                                    plan->op_count + 1, OPS_MAX, sizeof *plan->ops);
+            if (status != CPT_OK) {
+                return status;
+            }
+            plan->ops[plan->op_count++] = (uint32_t)i;
+            is_matched[i] = true;
+        }
+    }
+    plan->first_op[whatif->frame_count] = (uint32_t)plan->op_count;
+    return CPT_OK;
+}
+
+static void mark(const struct cpt_whatif *whatif,
+                 const struct cpt_whatif_frames *frames, unsigned char *marks)
+{
+    for (size_t i = 0; i < whatif->frame_count; i++) {
+        struct cpt_dag_name name = whatif_name(whatif, i);
+
+        name.kind = CPT_DAG_STEP; /* lines have names, whatever their first node is */
+        marks[i] = cpt_whatif_has(frames, &name) != 0;
+    }
+}
+
+/* The terms that change edges, and what they match. */
+static cpt_status list_edge_terms(struct cpt_whatif_plan *plan)
+{
+    const size_t frames = plan->whatif->frame_count;
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->term_count; i++) {
+        const unsigned verb = plan->terms[i].verb;
+
+        count += verb == CPT_WHATIF_CUT || verb == CPT_WHATIF_ADD ||
+                 verb == CPT_WHATIF_PARALLEL;
+    }
+    if (count == 0) {
+        return CPT_OK;
+    }
+    if (count * 2 * frames > MARKS_MAX) {
+        return CPT_LIMIT;
+    }
+    plan->marks = cpt_alloc_zeroed(plan->whatif->alloc, count * 2 * frames);
+    if (plan->marks == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < plan->term_count; i++) {
+        const struct cpt_whatif_term *term = &plan->terms[i];
+        unsigned char *marks = &plan->marks[plan->edge_term_count * 2 * frames];
+
+        if (is_time(term) || term->verb == CPT_WHATIF_WORKERS) {
+            continue;
+        }
+        mark(plan->whatif, &term->frames, marks);
+        mark(plan->whatif, &term->other, marks + frames);
+        plan->edge_terms[plan->edge_term_count++] =
+            (struct whatif_edge_term){term, marks, marks + frames};
+    }
+    return cpti_whatif_edges_new(plan);
+}
+
+/* Whether a task ran on an executor of a term of workers. */
+static bool has_executors(const struct cpt_whatif *whatif,
+                          const struct cpt_whatif_term *term)
+{
+    for (size_t i = 0; i < cpt_whatif_executor_count(whatif); i++) {
+        if (cpti_whatif_has_executor(whatif, term, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each term does something. Otherwise *@unmatched is one that does nothing. */
+static cpt_status check_terms(struct cpt_whatif_plan *plan, const bool *is_matched,
+                              size_t *unmatched)
+{
+    size_t edge_term = 0;
+
+    for (size_t i = 0; i < plan->term_count; i++) {
+        const struct cpt_whatif_term *term = &plan->terms[i];
+        bool has_match = is_matched[i];
+        cpt_status status = CPT_OK;
+
+        *unmatched = i;
+        if (term->verb == CPT_WHATIF_WORKERS) {
+            has_match = has_executors(plan->whatif, term);
+        } else if (!is_time(term)) {
+            status = cpti_whatif_edges_match(plan, edge_term++, &has_match);
+        }
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (!has_match) {
+            return CPT_END;
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status fill_plan(struct cpt_whatif_plan *plan,
+                            const struct cpt_whatif_term *terms, bool replays_queues,
+                            size_t *unmatched)
+{
+    const struct cpt_whatif *whatif = plan->whatif;
+    bool is_matched[CPT_WHATIF_TERMS_MAX] = {false};
+    cpt_status status = CPT_OK;
+
+    plan->terms =
+        cpt_alloc_array(whatif->alloc, NULL, plan->term_count + 1, sizeof *plan->terms);
+    plan->first_op = cpt_alloc_array(whatif->alloc, NULL, whatif->frame_count + 1,
+                                     sizeof *plan->first_op);
+    plan->duration_ns = cpt_alloc_array(
+        whatif->alloc, NULL, (size_t)whatif->node_max + 1, sizeof *plan->duration_ns);
+    plan->finish_ns = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->node_max + 1,
+                                      sizeof *plan->finish_ns);
+    plan->chain = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->node_max + 1,
+                                  sizeof *plan->chain);
+    if (plan->terms == NULL || plan->first_op == NULL || plan->duration_ns == NULL ||
+        plan->finish_ns == NULL || plan->chain == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < plan->term_count; i++) {
+        plan->terms[i] = terms[i];
+        replays_queues = replays_queues || terms[i].verb == CPT_WHATIF_WORKERS;
+    }
+    status = list_ops(plan, is_matched);
+    plan->has_times = plan->op_count != 0;
+    if (status == CPT_OK) {
+        status = list_edge_terms(plan);
+    }
+    if (status == CPT_OK) {
+        status = check_terms(plan, is_matched, unmatched);
+    }
+    if (status == CPT_OK && replays_queues) {
+        status = cpti_whatif_queues_new(plan);
+    }
+    return status;
+}
+
+cpt_status cpt_whatif_plan_new(const struct cpt_whatif *whatif,
+                               const struct cpt_whatif_term *terms, size_t term_count,
+                               const struct cpt_whatif_options *options,
+                               struct cpt_whatif_plan **plan, size_t *unmatched,
+                               struct cpt_error *error)
+{
+    struct cpt_whatif_options own;
+    struct cpt_whatif_plan *made = NULL;
+    size_t none = 0;
+    cpt_status status = cpt_options_read(&own, sizeof own, options, error);
+
+    unmatched = unmatched != NULL ? unmatched : &none;
+    *unmatched = term_count;
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (term_count > CPT_WHATIF_TERMS_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0, "there are more than %d terms",
+                             CPT_WHATIF_TERMS_MAX);
+    }
+    made = cpt_alloc_zeroed(whatif->alloc, sizeof *made);
+    if (made == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    made->whatif = whatif;
+    made->term_count = term_count;
+    status = fill_plan(made, terms, own.replays_queues != 0, unmatched);
+    if (status != CPT_OK) {
+        cpt_whatif_plan_free(made);
+        return cpt_error_set(error, status, 0, "%s",
+                             status == CPT_END ? "the term matches nothing"
+                                               : cpt_status_sentence(status));
+    }
+    *plan = made;
+    return CPT_OK;
+}
+
+void cpt_whatif_plan_free(struct cpt_whatif_plan *plan)
+{
+    const struct cpt_alloc *alloc = plan != NULL ? plan->whatif->alloc : NULL;
+
+    if (plan == NULL) {
+        return;
+    }
+    cpti_whatif_edges_free(plan);
+    cpti_whatif_queues_free(plan);
+    cpt_alloc_free(alloc, plan->terms);
+    cpt_alloc_free(alloc, plan->first_op);
+    cpt_alloc_free(alloc, plan->ops);
+    cpt_alloc_free(alloc, plan->marks);
+    cpt_alloc_free(alloc, plan->duration_ns);
+    cpt_alloc_free(alloc, plan->finish_ns);
+    cpt_alloc_free(alloc, plan->chain);
+    cpt_alloc_free(alloc, plan);
+}
+
+struct cpt_whatif_counts cpt_whatif_counts(const struct cpt_whatif_plan *plan)
+{
+    return plan->counts;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * test_whatif_queue.c - replayed queues against a pool that is simulated step by step
+ *
+ * Requests of a few tasks, each behind some of the others, arrive at a pool that serves
+ * who was ready first. The model goes through time nanosecond by nanosecond, and what
+ * it does is recorded. A replay with other workers and durations must do what the model
+ * does with these.
+ */
+#include "cpt/cpt_whatif.h"
+#include "tests/support/suites.h"
+#include "tests/support/test_random.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { CASES = 2000, REQUESTS = 6, TASKS = 4, ALL = REQUESTS * TASKS };
+
+static struct {
+    size_t request_count;
+    uint64_t arrival_ns[REQUESTS];
+    uint64_t work_ns[ALL];
+    bool is_behind[ALL][TASKS]; /* tasks of the same request, with lower numbers */
+} plan;
+
+/* What the model did. */
+struct served {
+    uint64_t ready_ns[ALL];
+    uint64_t begin_ns[ALL];
+    uint64_t end_ns[ALL];
+    size_t busy_max;
+};
+
+static const char *const task_names[TASKS] = {"B: T0", "B: T1", "B: T2", "B: T3"};
+
+static void draw(struct test_random *random)
+{
+    uint64_t at_ns = 1;
+
+    memset(&plan, 0, sizeof plan);
+    plan.request_count = 1 + test_random_below(random, REQUESTS);
+    for (size_t i = 0; i < plan.request_count; i++) {
+        at_ns += 1 + test_random_below(random, 60);
+        plan.arrival_ns[i] = at_ns;
+        for (size_t k = 0; k < TASKS; k++) {
+            plan.work_ns[i * TASKS + k] = 1 + test_random_below(random, 60);
+            for (size_t before = 0; before < k; before++) {
+                plan.is_behind[i * TASKS + k][before] = test_random_chance(random, 50);
+            }
+        }
+    }
+}
+
+/* When task @at is ready; UINT64_MAX: not yet. */
+static uint64_t ready_of(const struct served *served, size_t at)
+{
+    uint64_t ready_ns = plan.arrival_ns[at / TASKS];
+
+    for (size_t before = 0; before < at % TASKS; before++) {
+        const uint64_t end_ns = served->end_ns[at / TASKS * TASKS + before];
+
+        if (plan.is_behind[at][before]) {
+            if (end_ns == UINT64_MAX) {
+                return UINT64_MAX;
+            }
+            ready_ns = end_ns > ready_ns ? end_ns : ready_ns;
+        }
+    }
+    return ready_ns;
+}
+
+static size_t busy_at(const struct served *served, uint64_t now_ns)
+{
+    size_t busy = 0;
+
+    for (size_t i = 0; i < plan.request_count * TASKS; i++) {
+        busy += served->begin_ns[i] <= now_ns && served->end_ns[i] > now_ns &&
+                served->begin_ns[i] != UINT64_MAX;
+    }
+    return busy;
+}
+
+/* Serves with @workers: who is ready first, and of these the first one. */
+static void serve(struct served *served, size_t workers)
+{
+    size_t left = plan.request_count * TASKS;
+
+    memset(served, 0xff, sizeof *served);
+    served->busy_max = 0;
+    for (uint64_t now_ns = 0; left != 0; now_ns++) {
+        while (busy_at(served, now_ns) < workers) {
+            size_t first = ALL;
+
+            for (size_t i = 0; i < plan.request_count * TASKS; i++) {
+                const uint64_t ready_ns = ready_of(served, i);
+
+                if (served->begin_ns[i] == UINT64_MAX && ready_ns <= now_ns &&
+                    (first == ALL || ready_ns < served->ready_ns[first])) {
+                    first = i;
+                    served->ready_ns[i] = ready_ns;
+                }
+            }
+            if (first == ALL) {
+                break;
+            }
+            served->begin_ns[first] = now_ns;
+            served->end_ns[first] = now_ns + plan.work_ns[first];
+            left--;
+        }
+        if (busy_at(served, now_ns) > served->busy_max) {
+            served->busy_max = busy_at(served, now_ns);
+        }
+    }
+}
+
+static uint64_t latency_of(const struct served *served, size_t request)
+{
+    uint64_t last_ns = 0;
+
+    for (size_t i = 0; i < TASKS; i++) {
+        const uint64_t end_ns = served->end_ns[request * TASKS + i];
+
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    return last_ns - plan.arrival_ns[request];
+}
+
+/* Adds @request as the model served it: each task is its queue and its step. */
+static bool add_request(struct cpt_whatif *whatif, const struct served *served,
+                        size_t request)
+{
+    struct cpt_dag_name frames[2 * TASKS];
+    struct cpt_dag_node nodes[2 * TASKS];
+    struct cpt_dag_edge edges[2 * TASKS + TASKS * TASKS];
+    uint32_t node_lines[2 * TASKS];
+    struct cpt_dag_line lines[TASKS];
+    struct cpt_dag_recorded recorded = {.frames = frames,
+                                        .node_lines = node_lines,
+                                        .lines = lines,
+                                        .line_count = TASKS};
+    struct cpt_dag *dag = NULL;
+    size_t edge_count = 0;
+    bool is_added = false;
+
+    for (uint32_t i = 0; i < TASKS; i++) {
+        const size_t at = request * TASKS + i;
+
+        frames[2 * i] =
+            (struct cpt_dag_name){cpt_bytes_of(task_names[i]), CPT_DAG_QUEUE};
+        frames[2 * i + 1] =
+            (struct cpt_dag_name){cpt_bytes_of(task_names[i]), CPT_DAG_STEP};
+        nodes[2 * i] = (struct cpt_dag_node){
+            served->begin_ns[at] - served->ready_ns[at], 2 * i, CPT_DAG_QUEUE};
+        nodes[2 * i + 1] =
+            (struct cpt_dag_node){plan.work_ns[at], 2 * i + 1, CPT_DAG_STEP};
+        node_lines[2 * i] = i;
+        node_lines[2 * i + 1] = i;
+        lines[i] = (struct cpt_dag_line){{"B", 1}, CPT_DAG_NONE, 0, 0};
+        edges[edge_count++] = (struct cpt_dag_edge){2 * i, 2 * i + 1};
+        for (uint32_t before = 0; before < i; before++) {
+            if (plan.is_behind[at][before]) {
+                edges[edge_count++] = (struct cpt_dag_edge){2 * before + 1, 2 * i};
+            }
+        }
+    }
+    recorded.shape = (struct cpt_dag_shape){.nodes = nodes,
+                                            .node_count = 2 * (size_t)TASKS,
+                                            .edges = edges,
+                                            .edge_count = edge_count,
+                                            .end = CPT_DAG_NONE,
+                                            .frame_count = 2 * TASKS};
+    is_added = cpt_dag_new(NULL, &recorded.shape, &dag, NULL) == CPT_OK &&
+               cpt_whatif_add(whatif, dag, &recorded,
+                              UINT64_C(1000000) + plan.arrival_ns[request]) == CPT_OK;
+    cpt_dag_free(dag);
+    return is_added;
+}
+
+/* Replays with @workers, if not 0, and tasks T1 with @work_ns. */
+static bool is_like_model(const struct cpt_whatif *whatif, size_t workers,
+                          uint64_t work_ns, const struct served *wanted)
+{
+    const struct cpt_whatif_options options = {.struct_bytes = sizeof options,
+                                               .replays_queues = 1};
+    const struct cpt_whatif_term terms[] = {{.verb = CPT_WHATIF_SET,
+                                             .change = CPT_WHATIF_TO,
+                                             .amount_ns = work_ns,
+                                             .frames = {.name = {"B: T1", 5}}},
+                                            {.verb = CPT_WHATIF_WORKERS,
+                                             .amount_ns = workers,
+                                             .frames = {.name = {"B", 1}}}};
+    const size_t skipped = work_ns == UINT64_MAX ? 1 : 0;
+    struct cpt_whatif_plan *replayed = NULL;
+    uint64_t latency_ns[REQUESTS];
+    size_t unmatched = 0;
+    bool is_right =
+        cpt_whatif_plan_new(whatif, terms + skipped,
+                            workers != 0 ? 2 - skipped : 1 - skipped, &options,
+                            &replayed, &unmatched, NULL) == CPT_OK &&
+        cpt_whatif_run(replayed, 0, plan.request_count, latency_ns) == CPT_OK;
+
+    for (size_t i = 0; i < plan.request_count && is_right; i++) {
+        is_right = latency_ns[i] == latency_of(wanted, i);
+    }
+    cpt_whatif_plan_free(replayed);
+    return is_right;
+}
+
+/* Ties are decided by what was recorded: the model does not know that, unless the same
+ * tasks were ready together then. */
+static bool has_ties(const struct served *served, const struct served *recorded)
+{
+    for (size_t i = 0; i < plan.request_count * TASKS; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (served->ready_ns[i] == served->ready_ns[k] &&
+                recorded->ready_ns[i] != recorded->ready_ns[k]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_right(struct test_random *random, unsigned *compared)
+{
+    struct cpt_whatif *whatif = cpt_whatif_new(NULL);
+    const size_t workers = 1 + test_random_below(random, 4);
+    const size_t others = 1 + test_random_below(random, 4);
+    const uint64_t work_ns = test_random_below(random, 90) + 1;
+    struct served recorded;
+    struct served changed;
+    bool is_good = true;
+
+    serve(&recorded, workers);
+    for (size_t i = 0; i < plan.request_count && is_good; i++) {
+        is_good = add_request(whatif, &recorded, i);
+    }
+    /* Also where tasks are ready together. */
+    is_good = is_good && is_like_model(whatif, 0, UINT64_MAX, &recorded);
+    if (is_good && recorded.busy_max == workers) {
+        serve(&changed, others);
+        if (!has_ties(&changed, &recorded)) {
+            is_good = is_like_model(whatif, others, UINT64_MAX, &changed);
+            ++*compared;
+        }
+        for (size_t i = 0; i < plan.request_count; i++) {
+            plan.work_ns[i * TASKS + 1] = work_ns;
+        }
+        serve(&changed, others);
+        if (is_good && !has_ties(&changed, &recorded)) {
+            is_good = is_like_model(whatif, others, work_ns, &changed);
+        }
+    }
+    cpt_whatif_free(whatif);
+    return is_good;
+}
+
+static void test_pool(void)
+{
+    const uint64_t seed = test_random_seed("what if queues are replayed");
+    unsigned failed_count = 0;
+    unsigned compared = 0;
+
+    for (uint64_t i = 0; i < test_case_count(CASES) && failed_count < 3; i++) {
+        struct test_random random = {seed + i};
+
+        draw(&random);
+        if (!is_right(&random, &compared)) {
+            printf("\n  again with CPT_TEST_SEED=%" PRIu64 " CPT_TEST_CASES=1\n",
+                   seed + i);
+            failed_count++;
+        }
+    }
+    printf(" %u compared ", compared);
+    CU_ASSERT_EQUAL(failed_count, 0);
+}
+
+CU_TestInfo cpt_whatif_queue_tests[] = {
+    {"a pool of workers", test_pool},
+    CU_TEST_INFO_NULL,
+};
