@@ -190,6 +190,21 @@ static cpt_status make_groups(struct reading *reading, struct cpt_bytes text,
     return status == CPT_CORRUPT ? CPT_END : status;
 }
 
+/* What the note says of run delay; NULL: it was not measured. */
+static const struct cpt_trace_starved *starved_of(struct noted *noted)
+{
+    const struct cpti_note *note = &noted->note;
+
+    if (note->number.delay == CPTI_NOTE_UNSET) {
+        return NULL;
+    }
+    noted->starved = (struct cpt_trace_starved){
+        .delay_ns = note->number.delay,
+        .culprit = note->text.culprit_,
+        .culprit_request = cpti_note_or(note->number.culprit_trace, 0)};
+    return &noted->starved;
+}
+
 static cpt_status make_task(struct reading *reading, struct noted *noted)
 {
     const struct cpti_note *note = &noted->note;
@@ -206,6 +221,9 @@ static cpt_status make_task(struct reading *reading, struct noted *noted)
     task->has_margin = note->number.margin != CPTI_NOTE_UNSET;
     task->margin_ns = cpti_note_or(note->number.margin, 0);
     task->off_cpu_ns = cpti_note_or(note->number.off, 0);
+    task->occupant_request = cpti_note_or(note->number.holder_trace, 0);
+    task->queue_length = (uint32_t)cpti_note_or(note->number.queue, 0);
+    task->starved = starved_of(noted);
     task->begin = note->text.after_.bytes != 0 ? CPT_BEGIN_TASK : CPT_BEGIN_REQUEST;
     if (status == CPT_OK) {
         status = make_groups(reading, note->text.group_, &task->group);
@@ -255,6 +273,7 @@ static cpt_status make_call(struct reading *reading, struct noted *noted)
     call->executor = note->text.executor_;
     call->status = note->text.status_;
     call->holder = note->text.holder_;
+    call->holder_request = cpti_note_or(note->number.holder_trace, 0);
     call->outcome = (unsigned char)cpti_note_or(note->number.outcome, 0);
     call->kind = (unsigned char)cpti_note_or(note->number.kind, 0);
     call->reason = (unsigned char)cpti_note_or(note->number.reason, 0);
@@ -332,6 +351,9 @@ static cpt_status make_wait(struct reading *reading, struct noted *noted)
     await->margin_ns = cpti_note_or(note->number.margin, 0);
     await->off_cpu_ns = cpti_note_or(note->number.off, 0);
     await->occupant = note->text.occupant_;
+    await->occupant_request = cpti_note_or(note->number.holder_trace, 0);
+    await->queue_length = (uint32_t)cpti_note_or(note->number.queue, 0);
+    await->starved = starved_of(noted);
     reading->waits[reading->wait_count++] = noted;
     if (note->text.for_.bytes == 0) {
         return CPT_OK;

@@ -32,6 +32,8 @@ struct noted {
         struct cpt_trace_call call;
         struct cpt_trace_await await;
     } record;
+    struct cpt_trace_starved
+        starved; /* of a task or a wait: what its record points to */
 };
 
 /* A request or a component. */

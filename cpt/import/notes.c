@@ -42,18 +42,18 @@ static enum cpti_note_kind kind_of(struct cpt_bytes word)
     return CPTI_NOTE_NONE;
 }
 
-static bool read_number(struct cpt_bytes text, uint64_t *number)
+static bool read_number(struct cpt_bytes text, uint64_t most, uint64_t *number)
 {
     *number = 0;
     for (size_t i = 0; i < text.bytes; i++) {
         const unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
 
-        if (digit > 9 || *number > NUMBER_MAX / 10) {
+        if (digit > 9 || *number > (most - digit) / 10) {
             return false;
         }
         *number = 10 * *number + digit;
     }
-    return text.bytes > 0 && *number <= NUMBER_MAX;
+    return text.bytes > 0;
 }
 
 static int hex_of(char c)
@@ -97,12 +97,20 @@ cpt_status cpti_note_decode(struct cpt_bytes text, struct cpt_arena *arena,
     return CPT_OK;
 }
 
+/* Times are such that they can be added; ids are any. */
+static uint64_t most_of(struct cpt_bytes key)
+{
+    return is(key, "holder_trace") || is(key, "culprit_trace") ? CPTI_NOTE_UNSET - 1
+                                                               : NUMBER_MAX;
+}
+
 static cpt_status read_member(struct cpti_note *note, struct cpt_bytes key,
                               struct cpt_bytes value, struct cpt_arena *arena)
 {
 #define NUMBER_(name)                                                                  \
     if (is(key, #name)) {                                                              \
-        return read_number(value, &note->number.name) ? CPT_OK : CPT_CORRUPT;          \
+        return read_number(value, most_of(key), &note->number.name) ? CPT_OK           \
+                                                                    : CPT_CORRUPT;     \
     }
     CPTI_NOTE_NUMBERS(NUMBER_)
 #undef NUMBER_

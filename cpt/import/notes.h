@@ -51,7 +51,11 @@ enum cpti_note_kind {
     X(path)                                                                            \
     X(elapsed)                                                                         \
     X(unsent)                                                                          \
-    X(unread)
+    X(unread)                                                                          \
+    X(queue)                                                                           \
+    X(delay)                                                                           \
+    X(holder_trace)                                                                    \
+    X(culprit_trace)
 
 /* Ids and groups are as they were written, the others are decoded. */
 #define CPTI_NOTE_TEXTS(X)                                                             \
@@ -68,7 +72,8 @@ enum cpti_note_kind {
     X(inputs)                                                                          \
     X(waiter)                                                                          \
     X(status)                                                                          \
-    X(holder)
+    X(holder)                                                                          \
+    X(culprit)
 
 #define CPTI_NOTE_UNSET UINT64_MAX
 

@@ -196,6 +196,13 @@ static void test_useless_notes(void)
         CU_ASSERT_EQUAL(with_note(wrong[i].number, wrong[i].note), CPT_END);
     }
     CU_ASSERT_EQUAL(with_note(1, "answer new=1"), CPT_OK); /* a later version */
+    /* Ids of other requests are random: any 64 bits. */
+    CU_ASSERT_EQUAL(with_note(2, "task name=A:%20go ready=1 start=5 end=100 "
+                                 "occupant=A:%20on holder_trace=18446744073709551614"),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(with_note(2, "task name=A:%20go ready=1 start=5 end=100 "
+                                 "holder_trace=18446744073709551616"),
+                    CPT_END);
 }
 
 /* Notes and parents that are mixed up, with bytes that are changed. */
