@@ -40,6 +40,8 @@ static struct {
     size_t slow_count;
     const char *targets[26]; /* by the letter of the service: --b, --c */
     const char *log_file;
+    const char *spans_file;    /* lines of OTLP */
+    const char *graph_file;    /* whole graphs: docs/sampling.md */
     const char *settings_file; /* rules: docs/sampling.md */
     int computes;
     double probability;
@@ -148,6 +150,7 @@ struct cpt_rpc_reply figure1_reply(const char *text)
 
 static const char usage[] =
     "usage: figure1_SERVICE [--port N] [--b URL] [--c URL] [--log FILE]\n"
+    "                       [--spans FILE] [--graphs FILE]\n"
     "                       [--probability P] [--slow COMPONENT=MICROSECONDS]\n"
     "                       [--workers N] [--settings FILE] [--compute]\n";
 
@@ -189,6 +192,12 @@ static int take_option(int letter, char *value)
     case 'l':
         settings.log_file = value;
         return 1;
+    case 'S':
+        settings.spans_file = value;
+        return 1;
+    case 'g':
+        settings.graph_file = value;
+        return 1;
     case 'P':
         return take_probability(value);
     case 's':
@@ -216,6 +225,8 @@ static int take_options(int argc, char **argv)
     static const struct option options[] = {
         {"port", required_argument, NULL, 'p'},
         {"log", required_argument, NULL, 'l'},
+        {"spans", required_argument, NULL, 'S'},
+        {"graphs", required_argument, NULL, 'g'},
         {"probability", required_argument, NULL, 'P'},
         {"slow", required_argument, NULL, 's'},
         {"workers", required_argument, NULL, 'w'},
@@ -244,29 +255,49 @@ struct process {
     struct cpt_executor *pool;
     struct cpt_log_queue *log;
     int log_descriptor;
+    struct cpt_log_queue *spans;
+    int spans_descriptor;
+    struct cpt_log_queue *graphs;
+    int graph_descriptor;
     struct cpt_service *service;
     struct cpt_settings *settings;
     struct cpt_plan *plans[METHODS_MAX];
 };
 
-static cpt_status open_log(struct process *process, struct cpt_error *error)
+/* Opens a queue of @content into @file, if there is to be one. */
+static cpt_status open_queue(const char *file, unsigned content, int *descriptor,
+                             struct cpt_log_queue **queue, struct cpt_error *error)
 {
-    struct cpt_log_queue_options options = {.struct_bytes = sizeof options};
+    struct cpt_log_queue_options options = {.struct_bytes = sizeof options,
+                                            .content = content};
 
-    if (settings.log_file == NULL) {
+    if (file == NULL) {
         return CPT_OK;
     }
-    process->log_descriptor =
-        open(settings.log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (process->log_descriptor < 0) {
-        return cpt_error_set(error, CPT_IO, 0, "%s: %s", settings.log_file,
-                             strerror(errno));
+    *descriptor = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (*descriptor < 0) {
+        return cpt_error_set(error, CPT_IO, 0, "%s: %s", file, strerror(errno));
     }
     options.sink = cpt_log_sink_descriptor;
-    options.context = &process->log_descriptor;
+    options.context = descriptor;
     options.flush_ns = 200000000; /* a person is watching */
-    process->log = cpt_log_queue_new(&options, error);
-    return process->log != NULL ? CPT_OK : CPT_NO_MEMORY;
+    *queue = cpt_log_queue_new(&options, error);
+    return *queue != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+static cpt_status open_log(struct process *process, struct cpt_error *error)
+{
+    cpt_status status = open_queue(settings.log_file, CPT_LOG_PATHS,
+                                   &process->log_descriptor, &process->log, error);
+
+    if (status == CPT_OK) {
+        status = open_queue(settings.spans_file, CPT_LOG_SPANS,
+                            &process->spans_descriptor, &process->spans, error);
+    }
+    return status == CPT_OK
+               ? open_queue(settings.graph_file, CPT_LOG_GRAPHS,
+                            &process->graph_descriptor, &process->graphs, error)
+               : status;
 }
 
 static cpt_status open_service(struct process *process, struct cpt_error *error)
@@ -291,6 +322,10 @@ static cpt_status open_service(struct process *process, struct cpt_error *error)
     service.probability = settings.probability;
     service.executor = process->pool;
     service.log = process->log;
+    service.spans = process->spans;
+    service.graphs = process->graphs;
+    service.graph_every = process->graphs != NULL;
+    service.graphs_per_second_max = -1; /* of /repeat, each of 200 calls has one */
     service.clock = cpt_clock_fastest();
     service.timeout_ns = REQUEST_TIMEOUT_NS;
     service.requests_in_flight_max = IN_FLIGHT_MAX;
@@ -347,6 +382,19 @@ static cpt_status aim_stubs(struct process *process, struct cpt_error *error)
     return CPT_OK;
 }
 
+static void flush_logs(const struct process *process)
+{
+    if (process->log != NULL) {
+        cpt_log_queue_flush(process->log);
+    }
+    if (process->graphs != NULL) {
+        cpt_log_queue_flush(process->graphs);
+    }
+    if (process->spans != NULL) {
+        cpt_log_queue_flush(process->spans);
+    }
+}
+
 static cpt_status serve(struct process *process, struct cpt_error *error)
 {
     uint16_t port = 0;
@@ -365,9 +413,7 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     status = cpt_http_run(process->http);
     if (status != CPT_OK) {
         /* Some tasks still run: free nothing that they use. */
-        if (process->log != NULL) {
-            cpt_log_queue_flush(process->log);
-        }
+        flush_logs(process);
         _exit(0);
     }
     return CPT_OK;
@@ -379,14 +425,14 @@ static void close_process(struct process *process)
     cpt_settings_free(process->settings);
     if (process->service != NULL &&
         cpt_service_drain(process->service, DRAIN_NS) != CPT_OK) {
-        if (process->log != NULL) {
-            cpt_log_queue_flush(process->log);
-        }
+        flush_logs(process);
         _exit(0);
     }
     cpt_pool_free(process->pool);
     cpt_service_free(process->service);
     cpt_log_queue_free(process->log);
+    cpt_log_queue_free(process->graphs);
+    cpt_log_queue_free(process->spans);
     cpt_http_free(process->http);
     for (size_t i = 0; i < METHODS_MAX; i++) {
         cpt_plan_free(process->plans[i]);
@@ -394,11 +440,20 @@ static void close_process(struct process *process)
     if (process->log_descriptor >= 0) {
         (void)close(process->log_descriptor);
     }
+    if (process->spans_descriptor >= 0) {
+        (void)close(process->spans_descriptor);
+    }
+    if (process->graph_descriptor >= 0) {
+        (void)close(process->graph_descriptor);
+    }
 }
 
 int figure1_main(int argc, char **argv, const struct figure1_service *service)
 {
-    struct process process = {.figure = service, .log_descriptor = -1};
+    struct process process = {.figure = service,
+                              .log_descriptor = -1,
+                              .spans_descriptor = -1,
+                              .graph_descriptor = -1};
     struct cpt_error error = {0};
     cpt_status status = CPT_OK;
 

@@ -3,7 +3,7 @@
 /*
  * ask.c - the header by which a caller asks for a path; see cpt_metadata.h
  *
- * The value is an Item of RFC 8941 with parameters; we know two of them:
+ * The value is an Item of RFC 8941 with parameters; we know these of them:
  *
  *      1 ; max=2048 ; forced ; colour="blue"
  *      |   |          |        '-- unknown: skipped, but must be well formed
@@ -12,7 +12,9 @@
  *      '-- Integer, 1 or more: the version
  *
  * The value is parsed to its end: if only its beginning is valid, it was not written by
- * this library, and tracing a request for it would be a guess. Two headers do not count
+ * this library, and tracing a request for it would be a guess. The later parameters
+ * `drag` and `graph` are as if absent if their values are not of their types: a header
+ * that an older service takes is an ask for every newer one. Two headers do not count
  * as an ask, as either could be meant. If a parameter occurs twice, the last one
  * counts, by the RFC.
  */
@@ -162,11 +164,50 @@ static bool scan_item(struct scan *scan, struct item *item)
     return false;
 }
 
+/* The 16 lower-case hex digits between quotes that @text is; 0: it is not. */
+static uint64_t read_hex(struct cpt_bytes text)
+{
+    uint64_t number = 0;
+
+    if (text.bytes != 18 || text.data[0] != '"' || text.data[17] != '"') {
+        return 0;
+    }
+    for (size_t i = 1; i < 17; i++) {
+        const int c = (unsigned char)text.data[i];
+
+        if (!is_digit(c) && (c < 'a' || c > 'f')) {
+            return 0;
+        }
+        number = number << 4 | (unsigned)(is_digit(c) ? c - '0' : c - 'a' + 10);
+    }
+    return number;
+}
+
+/* Reads a parameter that older services skip, @text as it came; a malformed one counts
+ * as absent. */
+static void note_later(struct cpt_bytes key, const struct item *item,
+                       struct cpt_bytes text, struct cpt_ask *ask)
+{
+    if (cpt_bytes_equal(key, cpt_bytes_of("delay"))) {
+        ask->delay_ns =
+            item->type == ITEM_INTEGER && item->number > 0 ? (uint64_t)item->number : 0;
+    } else if (cpt_bytes_equal(key, cpt_bytes_of("at"))) {
+        ask->delay_frame = read_hex(text);
+    } else if (cpt_bytes_equal(key, cpt_bytes_of("burn"))) {
+        ask->delay_burns = item->type == ITEM_BOOLEAN && item->number != 0;
+    } else if (cpt_bytes_equal(key, cpt_bytes_of("drag"))) {
+        ask->wants_drag = item->type == ITEM_BOOLEAN && item->number != 0;
+    } else if (cpt_bytes_equal(key, cpt_bytes_of("graph"))) {
+        ask->graph_id = read_hex(text);
+    }
+}
+
 /* Reads one parameter behind its ';'. */
 static bool scan_parameter(struct scan *scan, struct cpt_ask *ask)
 {
     struct item item = {.type = ITEM_BOOLEAN, .number = 1};
     struct cpt_bytes key = {NULL, 0};
+    size_t begin = 0;
 
     skip_spaces(scan);
     if (peek(scan) != '*' && !is_lower(peek(scan))) {
@@ -174,12 +215,15 @@ static bool scan_parameter(struct scan *scan, struct cpt_ask *ask)
     }
     key.data = scan->text + scan->at;
     key.bytes = skip_all(scan, is_key);
+    begin = scan->at;
     if (peek(scan) == '=') {
-        scan->at++;
+        begin = ++scan->at;
         if (!scan_item(scan, &item)) {
             return false;
         }
     }
+    note_later(key, &item, (struct cpt_bytes){scan->text + begin, scan->at - begin},
+               ask);
     if (cpt_bytes_equal(key, cpt_bytes_of("max"))) {
         if (item.type != ITEM_INTEGER || item.number < 0) {
             return false;
@@ -212,6 +256,11 @@ static bool scan_ask(struct scan *scan, struct cpt_ask *ask)
         if (!scan_parameter(scan, ask)) {
             return false;
         }
+    }
+    if (ask->delay_ns == 0 || ask->delay_frame == 0) {
+        ask->delay_ns = 0;
+        ask->delay_frame = 0;
+        ask->delay_burns = 0;
     }
     skip_spaces(scan);
     return scan->at == scan->bytes;
@@ -257,6 +306,12 @@ struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received, size_t own_byt
         received->bytes_max < ask.bytes_max) {
         ask.bytes_max = received->bytes_max;
     }
+    if (received != NULL && received->version != 0) {
+        ask.delay_frame = received->delay_frame;
+        ask.delay_ns = received->delay_ns;
+        ask.delay_burns = received->delay_burns;
+    }
+    ask.wants_drag = received != NULL && received->version != 0 && received->wants_drag;
     return ask;
 }
 
@@ -284,15 +339,47 @@ static char *put_number(char *at, uint64_t number)
     return at;
 }
 
+static char *put_hex(char *at, uint64_t number)
+{
+    for (int shift = 60; shift >= 0; shift -= 4) {
+        *at++ = "0123456789abcdef"[number >> shift & 15];
+    }
+    return at;
+}
+
+static char *put_delay(char *at, const struct cpt_ask *ask)
+{
+    at = put_text(at, ";delay=");
+    at = put_number(at, ask->delay_ns);
+    at = put_text(at, ";at=\"");
+    at = put_hex(at, ask->delay_frame);
+    at = put_text(at, "\"");
+    return put_text(at, ask->delay_burns ? ";burn" : "");
+}
+
 size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity)
 {
-    char whole[64];
+    char whole[160];
     char *at = put_number(whole, ask->version);
     size_t bytes = 0;
 
     at = put_text(at, ";max=");
-    at = put_number(at, ask->bytes_max);
-    at = put_text(at, ask->is_forced ? ";forced" : "");
+    /* No reader takes more, and all together fit: 10 + 5 + 10 + 7 + 5 + 25 bytes. */
+    at = put_number(at, ask->bytes_max < INT32_MAX ? ask->bytes_max : INT32_MAX);
+    if (ask->is_forced) {
+        at = put_text(at, ";forced");
+    }
+    if (ask->delay_ns != 0) {
+        at = put_delay(at, ask);
+    }
+    if (ask->wants_drag) {
+        at = put_text(at, ";drag");
+    }
+    if (ask->graph_id != 0) {
+        at = put_text(at, ";graph=\"");
+        at = put_hex(at, ask->graph_id);
+        *at++ = '"';
+    }
     bytes = (size_t)(at - whole);
     if (capacity != 0) {
         const size_t kept = bytes < capacity ? bytes : capacity - 1;

@@ -87,6 +87,25 @@ void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes)
     }
 }
 
+unsigned char *cpti_put_room(struct cpti_put *put, size_t bytes)
+{
+    unsigned char *at = room(put, bytes);
+
+    if (at == NULL) {
+        return NULL;
+    }
+    at += cbor_encode_bytestring_start(bytes, at, HEAD_BYTES_MAX);
+    put->bytes = (size_t)(at - put->data) + bytes;
+    return at;
+}
+
+void cpti_put_items(struct cpti_put *put, const struct cpti_put *items)
+{
+    if (room(put, items->bytes) != NULL) {
+        put_string(put, (struct cpt_bytes){(const char *)items->data, items->bytes}, 0);
+    }
+}
+
 static bool is_utf8(struct cpt_bytes text)
 {
     const unsigned char *data = (const unsigned char *)text.data;

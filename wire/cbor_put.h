@@ -32,6 +32,13 @@ void cpti_put_real(struct cpti_put *put, double real);
 void cpti_put_bool(struct cpti_put *put, bool is_true);
 void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes);
 
+/* Writes the head of a byte string; the caller fills in its @bytes at what is returned.
+ * NULL after a failure. */
+unsigned char *cpti_put_room(struct cpti_put *put, size_t bytes);
+
+/* Appends the items of @items as they are. */
+void cpti_put_items(struct cpti_put *put, const struct cpti_put *items);
+
 /* Writes a text if it is UTF-8, as CBOR requires; else bytes. */
 void cpti_put_text(struct cpti_put *put, struct cpt_bytes text);
 

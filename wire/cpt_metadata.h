@@ -59,12 +59,24 @@ struct cpt_ask {
     int is_forced;    /* a person asked to trace this one request */
     size_t bytes_max; /* most bytes of the path, before base64 */
     int has_max;      /* the header says bytes_max, as that of a service always does */
+    /* An experiment of the entry: before tasks whose frame has this number the callee
+     * is to wait, or to compute, this long. It obeys only if its own operator lets
+     * it. delay_ns 0: there is none. */
+    uint64_t delay_frame;
+    uint64_t delay_ns;
+    int delay_burns;
+    int wants_drag; /* the segments shall carry their drags */
+    /* The callee shall keep the graph of this request under this random id; 0: not. */
+    uint64_t graph_id;
 };
 
 /*
  * Reads the ask from all values of the header `critical-path` of a request: an item
- * with parameters of RFC 8941, as `1;max=2048;forced` or just `1`. Without max the
- * budget is CPT_METADATA_BYTES_DEFAULT; unknown parameters are skipped.
+ * with parameters of RFC 8941, as `1;max=2048;forced` or just `1`, or
+ * `1;max=2048;drag;graph="9f86d081884c7d65"`. Without max the budget is
+ * CPT_METADATA_BYTES_DEFAULT; unknown parameters are skipped. So are `drag` that is no
+ * Boolean, `graph` that is not a string of 16 lower-case hex digits, or 0, and
+ * `delay=5000000;at="9f86d081884c7d65";burn`, if one of them is not as here.
  *
  * CPT_OK; CPT_END if @value_count is 0; CPT_CORRUPT if the value is malformed or there
  * are several: this counts as not asked, and the caller should count it. Unless CPT_OK,
@@ -75,13 +87,15 @@ CPT_API cpt_status cpt_ask_parse(const struct cpt_bytes *values, size_t value_co
 
 /*
  * The ask for the callees of a request that came with @received (NULL: without an ask;
- * it is traced locally): the lower of both budgets, and never forced, because forcing
- * ends at the entry. @own_bytes_max 0: the default.
+ * it is traced locally): the lower of both budgets, the delay as it is, drags if they
+ * were asked for, and never forced, because forcing ends at the entry. Its graph_id is
+ * 0: each call has an id of its own. @own_bytes_max 0: the default.
  */
 CPT_API struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received,
                                           size_t own_bytes_max);
 
-/* Writes the value of the header like snprintf(). 64 bytes are always enough. */
+/* Writes the value of the header like snprintf(). 64 bytes are always enough; 128 if it
+ * has a delay. */
 CPT_API size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity);
 
 /* --- The path as bytes --- */
@@ -93,7 +107,8 @@ struct cpt_metadata_encode_options {
     uint64_t server_elapsed_ns; /* from arrival to answer by the callee's own clock */
     int has_server_elapsed;     /* whether to send it */
     int is_unlimited;           /* no budget: for the path log */
-    size_t bytes_max; /* of the whole result; default CPT_METADATA_BYTES_DEFAULT */
+    size_t bytes_max;  /* of the whole result; default CPT_METADATA_BYTES_DEFAULT */
+    int without_drags; /* leave them out, as they were not asked for */
 };
 
 /* How far a path was cut down to fit its budget; each step implies those before it. */
@@ -147,6 +162,9 @@ struct cpt_metadata_decode_options {
     size_t labels_max;
     size_t depth_max;      /* frames of one stack */
     size_t name_bytes_max; /* all names together; each has CPT_NAME_BYTES_MAX */
+    /* Unless NULL, how many drags were above their segments is added here: they are cut
+     * to the duration, as no such drag can be. */
+    uint64_t *clamped_drags;
 };
 
 /*

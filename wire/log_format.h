@@ -46,6 +46,12 @@
     "\x89"                                                                             \
     "cptlog\n"
 
+/* Of the graph log, whose blocks are the same; graph_format.h. Both begin with one byte
+ * that is not in a text. */
+#define CPTI_GRAPH_MAGIC                                                               \
+    "\x89"                                                                             \
+    "cptgrf\n"
+
 /* Offsets in a block's head. */
 enum {
     CPTI_LOG_MAGIC_BYTES = 8,
@@ -122,6 +128,7 @@ static inline uint32_t cpti_log_get_u32(const unsigned char *at)
 
 /* A block's head in memory. */
 struct cpti_log_head {
+    const char *magic; /* to write; NULL: CPTI_LOG_MAGIC */
     unsigned version;
     unsigned type;
     uint32_t payload_bytes;
@@ -136,6 +143,10 @@ void cpti_log_head_write(const struct cpti_log_head *head,
 /* log_writer.c: decodes @data if it is the head of a block, by magic and checksum. */
 bool cpti_log_head_read(struct cpti_log_head *head,
                         const unsigned char data[CPTI_LOG_HEAD_BYTES]);
+
+/* log_writer.c: the same for blocks with @magic. */
+bool cpti_log_head_read_of(struct cpti_log_head *head, const char *magic,
+                           const unsigned char data[CPTI_LOG_HEAD_BYTES]);
 
 /* A reader's memory for the attributes of the last record. */
 struct cpti_log_attributes {
@@ -153,6 +164,9 @@ struct cpti_log_attributes {
 cpt_status cpti_record_read(struct cpt_record *record, struct cpt_bytes data,
                             uint64_t offset, struct cpti_log_attributes *attributes,
                             struct cpt_error *error);
+
+/* log_reader.c: where the block of the record that was returned last begins. */
+uint64_t cpti_log_reader_block(const struct cpt_log_reader *reader);
 
 /* Reads the payload of a block of type CPTI_LOG_BLOCK_FILE; log_untraced.c. False if it
  * tells of no requests. */

@@ -27,6 +27,7 @@
  * more.
  */
 #include "wire/cbor_pull.h"
+#include "wire/cpt_graph_log.h"
 #include "wire/cpt_log_index.h"
 #include "wire/log_format.h"
 #include "wire/log_zstd.h"
@@ -44,6 +45,8 @@ enum state { STATE_BETWEEN, STATE_INSIDE, STATE_LOST, STATE_END };
 
 struct cpt_log_reader {
     struct cpt_log_reader_options options;
+    const char *magic; /* of a path log, or a graph log */
+    unsigned version;
     enum state state;
     unsigned char *window;
     size_t capacity;
@@ -100,8 +103,23 @@ struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *o
         own.end_offset = UINT64_MAX;
     }
     reader->options = own;
+    reader->magic = CPTI_LOG_MAGIC;
+    reader->version = CPT_LOG_VERSION;
     reader->start_offset = own.start_offset;
     reader->attributes.alloc = own.alloc;
+    return reader;
+}
+
+struct cpt_log_reader *
+cpt_graph_log_reader_new(const struct cpt_log_reader_options *options,
+                         struct cpt_error *error)
+{
+    struct cpt_log_reader *reader = cpt_log_reader_new(options, error);
+
+    if (reader != NULL) {
+        reader->magic = CPTI_GRAPH_MAGIC;
+        reader->version = CPT_GRAPH_LOG_VERSION;
+    }
     return reader;
 }
 
@@ -118,6 +136,11 @@ void cpt_log_reader_free(struct cpt_log_reader *reader)
 uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader)
 {
     return reader->record_offset;
+}
+
+uint64_t cpti_log_reader_block(const struct cpt_log_reader *reader)
+{
+    return reader->start_offset;
 }
 
 struct cpt_bytes cpt_log_reader_bytes(const struct cpt_log_reader *reader)
@@ -207,7 +230,7 @@ static size_t find_head(const struct cpt_log_reader *reader, size_t from)
             return reader->end - CPTI_LOG_HEAD_BYTES + 1;
         }
         from = (size_t)(found - reader->window);
-        if (cpti_log_head_read(&head, found)) {
+        if (cpti_log_head_read_of(&head, reader->magic, found)) {
             return from;
         }
         from++;
@@ -239,7 +262,8 @@ static bool is_followed(const struct cpt_log_reader *reader, size_t bytes)
         return true;
     }
     return window_bytes(reader) >= bytes + CPTI_LOG_HEAD_BYTES &&
-           cpti_log_head_read(&head, reader->window + reader->start + bytes);
+           cpti_log_head_read_of(&head, reader->magic,
+                                 reader->window + reader->start + bytes);
 }
 
 /* Handles an incomplete block at the end of the input. */
@@ -365,17 +389,17 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
     reader->state = STATE_BETWEEN;
     if (head->type != CPTI_LOG_BLOCK_RECORDS && head->type != CPTI_LOG_BLOCK_ZSTD) {
         reader->counts.other_blocks++;
-        if (head->type == CPTI_LOG_BLOCK_FILE && head->version == CPT_LOG_VERSION &&
+        if (head->type == CPTI_LOG_BLOCK_FILE && head->version == reader->version &&
             reader->options.untraced != NULL) {
             tell_untraced(reader, head);
         }
         drop(reader, block_bytes);
         return CPT_OK;
     }
-    if (head->version != CPT_LOG_VERSION) {
+    if (head->version != reader->version) {
         cpt_error_set(error, CPT_VERSION, reader->start_offset,
-                      "a block is of version %u, not %d", head->version,
-                      CPT_LOG_VERSION);
+                      "a block is of version %u, not %u", head->version,
+                      reader->version);
         skip_block(reader, head);
         return CPT_VERSION;
     }
@@ -437,7 +461,7 @@ static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *err
     if (left_bytes == 0) {
         return CPT_END;
     }
-    if (memcmp(reader->window + reader->start, CPTI_LOG_MAGIC, common_bytes) == 0) {
+    if (memcmp(reader->window + reader->start, reader->magic, common_bytes) == 0) {
         reader->counts.tail_bytes = left_bytes;
         drop(reader, left_bytes);
         return cpt_error_set(error, CPT_TRUNCATED, offset,
@@ -525,7 +549,8 @@ static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *err
             return status;
         }
         if (window_bytes(reader) < CPTI_LOG_HEAD_BYTES ||
-            !cpti_log_head_read(&head, reader->window + reader->start) ||
+            !cpti_log_head_read_of(&head, reader->magic,
+                                   reader->window + reader->start) ||
             head.record_count != block->record_count ||
             head.payload_crc != block->payload_crc ||
             CPTI_LOG_HEAD_BYTES + (uint64_t)head.payload_bytes != block->bytes) {
@@ -556,7 +581,7 @@ static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *
     if (window_bytes(reader) < CPTI_LOG_HEAD_BYTES) {
         return end_input(reader, error);
     }
-    if (!cpti_log_head_read(&head, reader->window + reader->start)) {
+    if (!cpti_log_head_read_of(&head, reader->magic, reader->window + reader->start)) {
         cpt_error_set(error, CPT_CORRUPT, reader->start_offset, "no block begins here");
         return lose(reader, 1, 0);
     }

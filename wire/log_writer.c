@@ -8,6 +8,7 @@
  * as one write, and at most the last block of a killed writer's file is incomplete.
  */
 #include "wire/cbor_put.h"
+#include "wire/cpt_graph_log.h"
 #include "wire/log_format.h"
 #include "wire/log_zstd.h"
 
@@ -24,7 +25,9 @@ struct cpt_log_block {
     size_t bytes; /* so far, the head included; 0 without records */
     size_t capacity;
     size_t record_count;
-    int zstd_level;        /* 0: no compression */
+    int zstd_level;    /* 0: no compression */
+    const char *magic; /* NULL: of a path log */
+    unsigned version;
     unsigned char *packed; /* the compressed block */
     size_t packed_capacity;
 };
@@ -33,7 +36,8 @@ void cpti_log_head_write(const struct cpti_log_head *head,
                          unsigned char data[CPTI_LOG_HEAD_BYTES])
 {
     memset(data, 0, CPTI_LOG_HEAD_BYTES);
-    memcpy(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES);
+    memcpy(data, head->magic != NULL ? head->magic : CPTI_LOG_MAGIC,
+           CPTI_LOG_MAGIC_BYTES);
     data[CPTI_LOG_AT_VERSION] = (unsigned char)head->version;
     data[CPTI_LOG_AT_TYPE] = (unsigned char)head->type;
     cpti_log_put_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES, head->payload_bytes);
@@ -46,11 +50,18 @@ void cpti_log_head_write(const struct cpti_log_head *head,
 bool cpti_log_head_read(struct cpti_log_head *head,
                         const unsigned char data[CPTI_LOG_HEAD_BYTES])
 {
-    if (memcmp(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES) != 0 ||
+    return cpti_log_head_read_of(head, CPTI_LOG_MAGIC, data);
+}
+
+bool cpti_log_head_read_of(struct cpti_log_head *head, const char *magic,
+                           const unsigned char data[CPTI_LOG_HEAD_BYTES])
+{
+    if (memcmp(data, magic, CPTI_LOG_MAGIC_BYTES) != 0 ||
         cpti_log_get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
             cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
         return false;
     }
+    head->magic = magic;
     head->version = data[CPTI_LOG_AT_VERSION];
     head->type = data[CPTI_LOG_AT_TYPE];
     head->payload_bytes = cpti_log_get_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES);
@@ -59,18 +70,18 @@ bool cpti_log_head_read(struct cpti_log_head *head,
     return true;
 }
 
-size_t cpt_log_header(unsigned char *buffer)
+/* The description of a file: @head without payload, and what the file is. */
+static size_t describe(unsigned char *buffer, struct cpti_log_head head,
+                       const char *format)
 {
     /* the capacity is large enough: it never grows */
     struct cpti_put put = {.data = buffer + CPTI_LOG_HEAD_BYTES,
                            .capacity = CPT_LOG_HEADER_BYTES_MAX - CPTI_LOG_HEAD_BYTES,
                            .bytes_max = CPT_LOG_HEADER_BYTES_MAX / 2};
-    struct cpti_log_head head = {.version = CPT_LOG_VERSION,
-                                 .type = CPTI_LOG_BLOCK_FILE};
 
     cpti_put_map(&put, 2);
     cpti_put_unsigned(&put, CPTI_LOG_FILE_FORMAT);
-    cpti_put_text(&put, cpt_bytes_of("path log"));
+    cpti_put_text(&put, cpt_bytes_of(format));
     cpti_put_unsigned(&put, CPTI_LOG_FILE_WRITER);
     cpti_put_text(&put, cpt_bytes_of("cpt"));
     assert(put.status == CPT_OK);
@@ -80,16 +91,46 @@ size_t cpt_log_header(unsigned char *buffer)
     return CPTI_LOG_HEAD_BYTES + put.bytes;
 }
 
+size_t cpt_log_header(unsigned char *buffer)
+{
+    const struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                       .type = CPTI_LOG_BLOCK_FILE};
+
+    return describe(buffer, head, "path log");
+}
+
+size_t cpt_graph_log_header(unsigned char *buffer)
+{
+    const struct cpti_log_head head = {.magic = CPTI_GRAPH_MAGIC,
+                                       .version = CPT_GRAPH_LOG_VERSION,
+                                       .type = CPTI_LOG_BLOCK_FILE};
+
+    return describe(buffer, head, "graph log");
+}
+
 struct cpt_log_block *cpt_log_block_new(const struct cpt_alloc *alloc, size_t bytes_max)
 {
     struct cpt_log_block *block = cpt_alloc_zeroed(alloc, sizeof *block);
 
     if (block != NULL) {
         block->alloc = alloc;
+        block->version = CPT_LOG_VERSION;
         block->bytes_max = bytes_max != 0 ? bytes_max : CPT_LOG_BLOCK_BYTES_DEFAULT;
         if (block->bytes_max > BLOCK_BYTES_CEILING) {
             block->bytes_max = BLOCK_BYTES_CEILING;
         }
+    }
+    return block;
+}
+
+struct cpt_log_block *cpt_graph_log_block_new(const struct cpt_alloc *alloc,
+                                              size_t bytes_max)
+{
+    struct cpt_log_block *block = cpt_log_block_new(alloc, bytes_max);
+
+    if (block != NULL) {
+        block->magic = CPTI_GRAPH_MAGIC;
+        block->version = CPT_GRAPH_LOG_VERSION;
     }
     return block;
 }
@@ -166,7 +207,8 @@ static size_t pack(struct cpt_log_block *block)
 
 struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block)
 {
-    struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+    struct cpti_log_head head = {.magic = block->magic,
+                                 .version = block->version,
                                  .type = CPTI_LOG_BLOCK_RECORDS,
                                  .record_count = (uint32_t)block->record_count};
     unsigned char *data = block->data;

@@ -29,7 +29,7 @@
 #include <pb_decode.h>
 
 #define FIRST_COLUMN_TAG cpt_CriticalPath_frame_parent_tag
-#define LAST_COLUMN_TAG  cpt_CriticalPath_label_value_tag
+#define LAST_COLUMN_TAG  cpt_CriticalPath_segment_drag_tag
 
 _Static_assert(LAST_COLUMN_TAG - FIRST_COLUMN_TAG + 1 == CPTI_COLUMN_COUNT,
                "a column of metadata.proto is missing in enum cpti_column_index");
@@ -72,25 +72,35 @@ static cpt_status refuse_stream(const struct reading *reading,
 static size_t column_count_max(const struct cpt_metadata_decode_options *limits,
                                unsigned index)
 {
-    if (index <= CPTI_FRAME_KIND) {
+    switch (cpti_column_base(index)) {
+    case CPTI_FRAME_PARENT:
         return limits->frames_max;
+    case CPTI_SEGMENT_FRAME:
+        return limits->segments_max;
+    default:
+        return limits->labels_max;
     }
-    return index <= CPTI_SEGMENT_REASON ? limits->segments_max : limits->labels_max;
 }
 
 /* The largest number of a column. */
 static uint64_t column_value_max(unsigned index)
 {
-    return index == CPTI_SEGMENT_DURATION_NS || index == CPTI_LABEL_VALUE ? UINT64_MAX
-                                                                          : UINT32_MAX;
+    return index == CPTI_SEGMENT_DURATION_NS || index == CPTI_LABEL_VALUE ||
+                   index == CPTI_SEGMENT_DRAG
+               ? UINT64_MAX
+               : UINT32_MAX;
 }
 
 static const char *column_things(unsigned index)
 {
-    if (index <= CPTI_FRAME_KIND) {
+    switch (cpti_column_base(index)) {
+    case CPTI_FRAME_PARENT:
         return "frames";
+    case CPTI_SEGMENT_FRAME:
+        return "segments";
+    default:
+        return "labels";
     }
-    return index <= CPTI_SEGMENT_REASON ? "segments" : "labels";
 }
 
 static cpt_status add_number(const struct reading *reading, unsigned index,

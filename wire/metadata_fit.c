@@ -5,8 +5,9 @@
  *
  * A response with too long a header is lost to the user, so the budget is hard. A path
  * that exceeds it loses detail, never time: a merged segment keeps the sum, a count and
- * CPT_SEGMENT_FOLDED. The steps go from the detail that a reader misses least to the
- * one that is missed most, and stop as soon as the path fits:
+ * CPT_SEGMENT_FOLDED, and the largest drag, if drags were asked for. The steps go from
+ * the detail that a reader misses least to the one that is missed most, and stop as
+ * soon as the path fits:
  *
  *   1  Neighbours with the same stack become one. Only the single durations are lost.
  *   2  Labels are dropped: they are remarks and carry no time.
@@ -54,9 +55,34 @@ enum { COLUMN_HEADS_BYTES = 4 * 2 + 2 * 3 };
 
 /* --- Steps 1 to 3: the same stacks --- */
 
-/* Merges @from into @into, of the same stack or not. */
-static void merge_segment(struct cpt_segment *into, const struct cpt_segment *from)
+/* The merged segment keeps the larger drag, as far as one is known: what both together
+ * would gain is at least that. */
+static void merge_drags(struct cpti_form *form, size_t to, size_t from)
 {
+    uint64_t *drags = form->drags;
+
+    if (drags != NULL && drags[from] != CPT_DRAG_UNKNOWN &&
+        (drags[to] == CPT_DRAG_UNKNOWN || drags[to] < drags[from])) {
+        drags[to] = drags[from];
+    }
+}
+
+/* Moves segment @from to the place @to, which is not behind it. */
+static void move_segment(struct cpti_form *form, size_t to, size_t from)
+{
+    form->segments[to] = form->segments[from];
+    if (form->drags != NULL) {
+        form->drags[to] = form->drags[from];
+    }
+}
+
+/* Merges segment @index into @to, of the same stack or not. */
+static void merge_segment(struct cpti_form *form, size_t to, size_t index)
+{
+    struct cpt_segment *into = &form->segments[to];
+    const struct cpt_segment *from = &form->segments[index];
+
+    merge_drags(form, to, index);
     into->duration_ns += from->duration_ns;
     into->count =
         from->count > UINT32_MAX - into->count ? UINT32_MAX : into->count + from->count;
@@ -85,19 +111,19 @@ static void merge_neighbours(struct cpti_form *form)
 
     for (size_t i = 0; i < form->segment_count;) {
         const size_t end_label = skip_labels(form, label, i);
-        struct cpt_segment segment = form->segments[i];
         size_t next = i + 1;
 
+        move_segment(form, kept, i);
         while (next < form->segment_count &&
-               form->segments[next].frame == segment.frame) {
-            merge_segment(&segment, &form->segments[next++]);
+               form->segments[next].frame == form->segments[kept].frame) {
+            merge_segment(form, kept, next++);
         }
         for (; next == i + 1 && label < end_label; label++) {
             form->labels[kept_label] = form->labels[label];
             form->labels[kept_label++].segment = (uint32_t)kept;
         }
         label = skip_labels(form, label, next - 1);
-        form->segments[kept++] = segment;
+        kept++;
         i = next;
     }
     form->segment_count = kept;
@@ -111,13 +137,13 @@ static void merge_stacks(struct cpti_form *form, uint32_t *segments)
 
     memset(segments, 0xff, 2 * form->frame_count * sizeof *segments); /* NO_SEGMENT */
     for (size_t i = 0; i < form->segment_count; i++) {
-        const struct cpt_segment segment = form->segments[i];
+        const uint32_t frame = form->segments[i].frame;
 
-        if (segments[segment.frame] != NO_SEGMENT) {
-            merge_segment(&form->segments[segments[segment.frame]], &segment);
+        if (segments[frame] != NO_SEGMENT) {
+            merge_segment(form, segments[frame], i);
         } else {
-            segments[segment.frame] = (uint32_t)kept;
-            form->segments[kept++] = segment;
+            segments[frame] = (uint32_t)kept;
+            move_segment(form, kept++, i);
         }
     }
     form->segment_count = kept;
@@ -355,7 +381,7 @@ static void move_time(struct folding *folding, uint32_t from, uint32_t to)
     } else {
         folding->floor_bytes -= segment_floor(&segments[source->segment]);
         folding->floor_bytes -= segment_floor(&segments[target->segment]);
-        merge_segment(&segments[target->segment], &segments[source->segment]);
+        merge_segment(folding->form, target->segment, source->segment);
         folding->floor_bytes += segment_floor(&segments[target->segment]);
         segments[source->segment].duration_ns = 0;
     }
@@ -392,7 +418,7 @@ static void sweep(struct cpti_form *form, struct leaf *leaves)
     for (size_t i = 0; i < form->segment_count; i++) {
         if (form->segments[i].duration_ns != 0) {
             leaves[form->segments[i].frame].segment = (uint32_t)kept;
-            form->segments[kept++] = form->segments[i];
+            move_segment(form, kept++, i);
         }
     }
     form->segment_count = kept;

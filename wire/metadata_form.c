@@ -35,6 +35,19 @@ static size_t scratch_words(const struct cpti_form *form)
     return 3 * form->frame_count + cpt_path_name_count(form->path);
 }
 
+static bool has_drags(const struct cpt_path *path)
+{
+    if (!cpt_path_has_drags(path)) {
+        return false;
+    }
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        if (cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_path *path,
                           const struct cpt_metadata_encode_options *options)
 {
@@ -53,6 +66,8 @@ cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_path *path,
     form->frames = NULL;
     form->segments = NULL;
     form->labels = NULL;
+    form->has_drags = !options->without_drags && has_drags(path);
+    form->drags = NULL;
     if (form->segment_count != 0) {
         form->frames = (struct cpt_frame *)(uintptr_t)cpt_path_frame(path, 0);
         form->segments = (struct cpt_segment *)(uintptr_t)cpt_path_segment(path, 0);
@@ -82,6 +97,7 @@ void cpti_form_deinit(struct cpti_form *form)
         cpt_alloc_free(form->alloc, form->frames);
         cpt_alloc_free(form->alloc, form->segments);
         cpt_alloc_free(form->alloc, form->labels);
+        cpt_alloc_free(form->alloc, form->drags);
     }
 }
 
@@ -96,6 +112,25 @@ static void *copy_array(const struct cpt_alloc *alloc, const void *from, size_t 
     return copy;
 }
 
+/* Copies the drags, if there are any. CPT_OK or CPT_NO_MEMORY. */
+static cpt_status copy_drags(struct cpti_form *form)
+{
+    uint64_t *drags = NULL;
+
+    if (!form->has_drags) {
+        return CPT_OK;
+    }
+    drags = cpt_alloc_array(form->alloc, NULL, form->segment_count, sizeof *drags);
+    if (drags == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < form->segment_count; i++) {
+        drags[i] = cpt_path_drag(form->path, i);
+    }
+    form->drags = drags;
+    return CPT_OK;
+}
+
 cpt_status cpti_form_own(struct cpti_form *form)
 {
     form->is_own = true;
@@ -106,7 +141,7 @@ cpt_status cpti_form_own(struct cpti_form *form)
     form->labels = copy_array(form->alloc, form->labels, form->label_count,
                               form->label_count, sizeof *form->labels);
     return form->frames != NULL && form->segments != NULL && form->labels != NULL
-               ? CPT_OK
+               ? copy_drags(form)
                : CPT_NO_MEMORY;
 }
 
@@ -118,12 +153,14 @@ size_t cpti_form_bytes_max(const struct cpti_form *form)
         COLUMN_BYTES = 2 + 5,    /* key and length */
         FRAME_BYTES = 5 + 5 + 3, /* a number of 32, 32 and 16 bits */
         SEGMENT_BYTES = 5 + 10 + 5 + 3 + 3,
+        DRAG_BYTES = 10,
         LABEL_BYTES = 5 + 3 + 1 + 10
     };
     const size_t name_count = cpt_path_name_count(form->path);
     size_t bytes = HEAD_BYTES + CPTI_COLUMN_COUNT * COLUMN_BYTES +
                    FRAME_BYTES * form->frame_count +
                    SEGMENT_BYTES * form->segment_count +
+                   (form->has_drags ? DRAG_BYTES * form->segment_count : 0) +
                    LABEL_BYTES * form->label_count;
 
     for (size_t i = 0; i < name_count; i++) {
@@ -340,6 +377,51 @@ static inline void put_short_column(struct output *out, const struct cpti_form *
     put_column(out, form, field, count, number);
 }
 
+/* The number of segment @row in the column of drags; *@last_ns was said last. */
+static uint64_t drag_number(const struct cpti_form *form, size_t row, uint64_t *last_ns)
+{
+    const uint64_t duration_ns = form->segments[row].duration_ns;
+    const uint64_t drag_ns = cpti_form_drag(form, row);
+
+    if (drag_ns == duration_ns) {
+        return CPTI_DRAG_WHOLE;
+    }
+    if (drag_ns == CPT_DRAG_UNKNOWN) {
+        return CPTI_DRAG_UNKNOWN;
+    }
+    if (drag_ns == *last_ns) {
+        return CPTI_DRAG_AGAIN;
+    }
+    *last_ns = drag_ns;
+    return drag_ns + CPTI_DRAG_FIRST;
+}
+
+/* As a short column, but one number stays, so that a reader knows that there are drags,
+ * if each is the duration. */
+static void put_drags(struct output *out, const struct cpti_form *form)
+{
+    size_t count = form->segment_count;
+    unsigned char *begin = NULL;
+    uint64_t last_ns = 0;
+
+    if (!form->has_drags || out->is_full) {
+        return;
+    }
+    while (count > 1 &&
+           cpti_form_drag(form, count - 1) == form->segments[count - 1].duration_ns) {
+        count--;
+    }
+    put_key(out, cpt_CriticalPath_segment_drag_tag, CPTI_WIRE_BYTES);
+    put(out, 0); /* the length */
+    begin = out->at;
+    for (size_t row = 0; row < count; row++) {
+        put(out, drag_number(form, row, &last_ns));
+    }
+    if (!out->is_full) {
+        put_length(out, begin);
+    }
+}
+
 static void put_columns(struct output *out, const struct cpti_form *form)
 {
     const size_t frames = form->used_count;
@@ -363,6 +445,7 @@ static void put_columns(struct output *out, const struct cpti_form *form)
     put_short_column(out, form, cpt_CriticalPath_label_is_name_tag, labels,
                      label_is_name);
     put_column(out, form, cpt_CriticalPath_label_value_tag, labels, label_value);
+    put_drags(out, form);
 }
 
 /* Writes a number beside the columns. */

@@ -36,7 +36,27 @@ enum cpti_column_index {
     CPTI_LABEL_KEY,
     CPTI_LABEL_IS_NAME,
     CPTI_LABEL_VALUE,
+    CPTI_SEGMENT_DRAG,
     CPTI_COLUMN_COUNT
+};
+
+/* What the rows of a column are: the first column of them. */
+static inline unsigned cpti_column_base(unsigned index)
+{
+    if (index <= CPTI_FRAME_KIND) {
+        return CPTI_FRAME_PARENT;
+    }
+    return index <= CPTI_SEGMENT_REASON || index == CPTI_SEGMENT_DRAG
+               ? CPTI_SEGMENT_FRAME
+               : CPTI_LABEL_SEGMENT;
+}
+
+/* Numbers of the column of drags; those from CPTI_DRAG_FIRST on are ns. */
+enum {
+    CPTI_DRAG_WHOLE = 0,   /* the duration */
+    CPTI_DRAG_AGAIN = 1,   /* the last ns that was said, but at most the duration */
+    CPTI_DRAG_UNKNOWN = 2, /* not known */
+    CPTI_DRAG_FIRST = 3
 };
 
 /* Numbers of one field. */
@@ -98,6 +118,8 @@ struct cpti_form {
     size_t segment_count;
     struct cpt_label *labels;
     size_t label_count;
+    bool has_drags;  /* some segment has one */
+    uint64_t *drags; /* by segment, once the tables are the form's own; or NULL */
     /* Scratch of cpti_form_write(). */
     uint32_t *used; /* the frames in use, in order … */
     size_t used_count;
@@ -111,6 +133,13 @@ struct cpti_form {
 cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_path *path,
                           const struct cpt_metadata_encode_options *options);
 void cpti_form_deinit(struct cpti_form *form);
+
+/* The drag of segment @segment, which has_drags says there are. */
+static inline uint64_t cpti_form_drag(const struct cpti_form *form, size_t segment)
+{
+    return form->drags != NULL ? form->drags[segment]
+                               : cpt_path_drag(form->path, segment);
+}
 
 /* Makes the tables the form's own, to be changed. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_form_own(struct cpti_form *form);

@@ -105,6 +105,7 @@ static cpt_status check_rows(const struct cpti_message *message, unsigned base,
     const struct cpti_column *column = &message->columns[index];
     const bool may_be_short =
         index == CPTI_FRAME_KIND || index == CPTI_LABEL_IS_NAME ||
+        index == CPTI_SEGMENT_DRAG ||
         (index >= CPTI_SEGMENT_FOLDED && index <= CPTI_SEGMENT_REASON);
 
     if (column->count > row_count || (column->count < row_count && !may_be_short)) {
@@ -119,10 +120,7 @@ static cpt_status check_columns(const struct cpti_message *message,
                                 struct cpt_error *error)
 {
     for (unsigned i = 0; i < CPTI_COLUMN_COUNT; i++) {
-        const unsigned base = i <= CPTI_FRAME_KIND       ? CPTI_FRAME_PARENT
-                              : i <= CPTI_SEGMENT_REASON ? CPTI_SEGMENT_FRAME
-                                                         : CPTI_LABEL_SEGMENT;
-        const cpt_status status = check_rows(message, base, i, error);
+        const cpt_status status = check_rows(message, cpti_column_base(i), i, error);
 
         if (status != CPT_OK) {
             return status;
@@ -358,6 +356,38 @@ static cpt_status add_segments(const struct cpti_message *message,
     return CPT_OK;
 }
 
+/* Adds the drags; one above its segment is cut to it, and counted in *@clamped. */
+static cpt_status add_drags(const struct cpti_message *message, struct cpt_path *path,
+                            uint64_t *clamped, struct cpt_error *error)
+{
+    const size_t segment_count = message->columns[CPTI_SEGMENT_FRAME].count;
+    uint64_t last_ns = 0;
+
+    if (message->columns[CPTI_SEGMENT_DRAG].count == 0) {
+        return CPT_OK;
+    }
+    for (size_t row = 0; row < segment_count; row++) {
+        const uint64_t duration_ns = cpt_path_segment(path, row)->duration_ns;
+        const uint64_t number = value_at(message, CPTI_SEGMENT_DRAG, row);
+        uint64_t drag_ns = duration_ns;
+
+        if (number == CPTI_DRAG_UNKNOWN) {
+            continue;
+        }
+        if (number >= CPTI_DRAG_FIRST) {
+            last_ns = number - CPTI_DRAG_FIRST;
+            *clamped += last_ns > duration_ns;
+        }
+        if (number != CPTI_DRAG_WHOLE && last_ns < duration_ns) {
+            drag_ns = last_ns;
+        }
+        if (cpt_path_drag_set(path, row, drag_ns) != CPT_OK) {
+            return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+        }
+    }
+    return CPT_OK;
+}
+
 /* A message that was cut down to its sum: one blind spot. */
 static cpt_status add_sum(const struct cpti_message *message, struct cpt_path *path,
                           struct cpt_error *error)
@@ -376,19 +406,24 @@ static cpt_status add_sum(const struct cpti_message *message, struct cpt_path *p
     return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
 }
 
-static cpt_status fill_path(const struct cpti_message *message, size_t depth_max,
+static cpt_status fill_path(const struct cpti_message *message,
+                            const struct cpt_metadata_decode_options *options,
                             struct cpt_path *path, struct cpt_error *error)
 {
+    uint64_t clamped = 0;
     cpt_status status = check_columns(message, error);
 
     if (status != CPT_OK) {
         return status;
     }
-    status = add_frames(message, depth_max, path, error);
+    status = add_frames(message, options->depth_max, path, error);
     if (status != CPT_OK) {
         return status;
     }
     status = add_segments(message, path, error);
+    if (status == CPT_OK) {
+        status = add_drags(message, path, &clamped, error);
+    }
     if (status == CPT_OK && message->columns[CPTI_SEGMENT_FRAME].count == 0 &&
         message->columns[CPTI_FRAME_PARENT].count == 0 && message->sum_ns != 0) {
         status = add_sum(message, path, error);
@@ -403,6 +438,9 @@ static cpt_status fill_path(const struct cpti_message *message, size_t depth_max
                              (unsigned long long)message->sum_ns);
     }
     cpt_path_flags_add(path, message->flags);
+    if (options->clamped_drags != NULL) {
+        *options->clamped_drags += clamped;
+    }
     assert(cpt_path_check(path, message->sum_ns, NULL) == CPT_OK);
     return CPT_OK;
 }
@@ -438,7 +476,7 @@ cpt_status cpt_metadata_decode(const void *data, size_t bytes,
     message.alloc = own.alloc;
     status = cpti_message_read(&message, data, bytes, &own, error);
     if (status == CPT_OK) {
-        status = fill_path(&message, own.depth_max, path, error);
+        status = fill_path(&message, &own, path, error);
     }
     if (status != CPT_OK) {
         cpt_path_reset(path);

@@ -42,6 +42,8 @@ struct reading {
     size_t stack_capacity;
     size_t kind_count; /* of the stack, so far */
     struct cpt_segment segment;
+    uint64_t drag_ns; /* of the segment, or CPT_DRAG_UNKNOWN */
+    uint64_t clamped; /* drags above their segments */
 };
 
 /* The rest of a message. */
@@ -316,7 +318,7 @@ enum {
     SEGMENT_NUMBERS =
         BIT(cpt_VerboseSegment_kind_tag) | BIT(cpt_VerboseSegment_duration_ns_tag) |
         BIT(cpt_VerboseSegment_folded_tag) | BIT(cpt_VerboseSegment_flags_tag) |
-        BIT(cpt_VerboseSegment_reason_tag),
+        BIT(cpt_VerboseSegment_reason_tag) | BIT(cpt_VerboseSegment_drag_ns_tag),
     SEGMENT_STRINGS = BIT(cpt_VerboseSegment_name_tag) |
                       BIT(cpt_VerboseSegment_kind_tag) |
                       BIT(cpt_VerboseSegment_label_tag)
@@ -350,6 +352,10 @@ static cpt_status take_segment_field(struct reading *reading,
         number_max = CPT_REASON_MAX;
         segment->reason = (uint16_t)field->number;
         break;
+    case cpt_VerboseSegment_drag_ns_tag:
+        number_max = CPT_DRAG_UNKNOWN - 1;
+        reading->drag_ns = field->number;
+        break;
     default:
         return CPT_OK;
     }
@@ -380,6 +386,14 @@ static cpt_status append_segment(struct reading *reading, const struct cursor *c
         return refuse(reading, cursor, CPT_CORRUPT,
                       "the durations are not below 2^63 ns");
     }
+    if (status == CPT_OK && reading->drag_ns != CPT_DRAG_UNKNOWN) {
+        const uint64_t duration_ns = reading->segment.duration_ns;
+        const bool is_above = reading->drag_ns > duration_ns;
+
+        reading->clamped += is_above;
+        status = cpt_path_drag_set(reading->path, reading->segment_count - 1,
+                                   is_above ? duration_ns : reading->drag_ns);
+    }
     return status == CPT_OK ? CPT_OK : refuse(reading, cursor, status, "out of memory");
 }
 
@@ -392,6 +406,7 @@ static cpt_status add_segment(struct reading *reading, struct cpt_bytes bytes)
     reading->depth = 0;
     reading->kind_count = 0;
     reading->segment = (struct cpt_segment){.count = 1};
+    reading->drag_ns = CPT_DRAG_UNKNOWN;
     while (status == CPT_OK) {
         status = next_field(reading, &cursor, SEGMENT_NUMBERS, SEGMENT_STRINGS, &field);
         if (status == CPT_OK) {
@@ -552,6 +567,9 @@ cpt_metadata_verbose_decode(const void *data, size_t bytes,
     }
     if (summary != NULL) {
         *summary = reading.summary;
+    }
+    if (reading.limits.clamped_drags != NULL) {
+        *reading.limits.clamped_drags += reading.clamped;
     }
     return CPT_OK;
 }

@@ -54,7 +54,8 @@ static void put_bytes(struct output *out, unsigned tag, struct cpt_bytes bytes)
 /* A path being written. */
 struct writing {
     const struct cpt_path *path;
-    size_t label; /* the next */
+    bool has_drags; /* that are written */
+    size_t label;   /* the next */
     uint32_t stack[CPT_PATH_DEPTH_MAX];
     size_t depth;
 };
@@ -135,6 +136,10 @@ static void put_segment_fields(struct output *out, const struct writing *writing
     put_number(out, cpt_VerboseSegment_flags_tag, segment->flags);
     put_number(out, cpt_VerboseSegment_reason_tag, segment->reason);
     put_labels(out, writing, index);
+    if (writing->has_drags && cpt_path_drag(writing->path, index) != CPT_DRAG_UNKNOWN) {
+        put(out, (uint64_t)cpt_VerboseSegment_drag_ns_tag << 3 | NUMBER);
+        put(out, cpt_path_drag(writing->path, index));
+    }
 }
 
 /* The whole message; stops when there are more than @bytes_max. */
@@ -142,7 +147,8 @@ static void put_path(struct output *out, const struct cpt_path *path,
                      const struct cpt_metadata_encode_options *options,
                      uint64_t bytes_max)
 {
-    struct writing writing = {.path = path};
+    struct writing writing = {
+        .path = path, .has_drags = !options->without_drags && cpt_path_has_drags(path)};
 
     put_number(out, cpt_VerbosePath_version_tag, CPT_METADATA_VERSION);
     if (options->has_server_elapsed) {

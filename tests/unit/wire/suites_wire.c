@@ -10,6 +10,7 @@ extern CU_TestInfo cpt_tracestate_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_nanopb_tests[];
 extern CU_TestInfo cpt_verbose_tests[];
+extern CU_TestInfo cpt_metadata_drags_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
 extern CU_TestInfo cpt_fit_model_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
@@ -20,6 +21,8 @@ extern CU_TestInfo cpt_log_parts_tests[];
 extern CU_TestInfo cpt_log_shape_tests[];
 extern CU_TestInfo cpt_log_zstd_tests[];
 extern CU_TestInfo cpt_files_tests[];
+extern CU_TestInfo cpt_graph_log_tests[];
+extern CU_TestInfo cpt_graph_join_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"ask", NULL, NULL, NULL, NULL, cpt_ask_tests},
@@ -29,6 +32,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata by nanopb", NULL, NULL, NULL, NULL, cpt_metadata_nanopb_tests},
     {"verbose form", NULL, NULL, NULL, NULL, cpt_verbose_tests},
+    {"drags in metadata", NULL, NULL, NULL, NULL, cpt_metadata_drags_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
     {"fit against a model", NULL, NULL, NULL, NULL, cpt_fit_model_tests},
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
@@ -38,6 +42,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"parts of a log", NULL, NULL, NULL, NULL, cpt_log_parts_tests},
     {"shapes of paths", NULL, NULL, NULL, NULL, cpt_log_shape_tests},
     {"compressed log", NULL, NULL, NULL, NULL, cpt_log_zstd_tests},
+    {"graph log", NULL, NULL, NULL, NULL, cpt_graph_log_tests},
+    {"graphs joined", NULL, NULL, NULL, NULL, cpt_graph_join_tests},
     {"files", NULL, NULL, NULL, NULL, cpt_files_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -160,6 +160,131 @@ static void test_the_lower_budget_goes_down(void)
     CU_ASSERT_STRING_EQUAL(text, "1;max=700;forced");
 }
 
+/* The delay of an experiment goes down as it came; a malformed one is none. */
+static void test_delay(void)
+{
+    static const char *const none[] = {"1;delay=5000000",
+                                       "1;at=\"9f86d081884c7d65\"",
+                                       "1;delay=-1;at=\"9f86d081884c7d65\"",
+                                       "1;delay=0;at=\"9f86d081884c7d65\"",
+                                       "1;delay=5.5;at=\"9f86d081884c7d65\"",
+                                       "1;delay;at=\"9f86d081884c7d65\"",
+                                       "1;delay=5;at=\"9F86d081884c7d65\"",
+                                       "1;delay=5;at=\"9f86d081884c7d6\"",
+                                       "1;delay=5;at=\"0000000000000000\"",
+                                       "1;delay=5;at=f86d081884c7d65f9",
+                                       "1;delay=5;at=\"9f86d081884c7d65\";delay=0",
+                                       "1;burn"};
+    static const char full[] = "1;max=700;delay=5000000;at=\"9f86d081884c7d65\";burn";
+    struct cpt_bytes value = cpt_bytes_of(full);
+    struct cpt_ask ask;
+    char text[128];
+
+    CU_ASSERT_EQUAL(cpt_ask_parse(&value, 1, &ask, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(ask.delay_ns, 5000000);
+    CU_ASSERT_EQUAL(ask.delay_frame, UINT64_C(0x9f86d081884c7d65));
+    CU_ASSERT_TRUE(ask.delay_burns);
+    ask = cpt_ask_downstream(&ask, 0);
+    CU_ASSERT_EQUAL(cpt_ask_format(&ask, text, sizeof text), sizeof full - 1);
+    CU_ASSERT_STRING_EQUAL(text, full);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        value = cpt_bytes_of(none[i]);
+        CU_ASSERT_EQUAL(cpt_ask_parse(&value, 1, &ask, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(ask.delay_ns, 0);
+        CU_ASSERT_FALSE(ask.delay_burns);
+        ask = cpt_ask_downstream(&ask, 0);
+        (void)cpt_ask_format(&ask, text, sizeof text);
+        CU_ASSERT_STRING_EQUAL(text, "1;max=2048");
+    }
+}
+
+static void test_drag_and_graph(void)
+{
+    static const struct {
+        const char *value;
+        uint64_t graph_id;
+        int wants_drag;
+    } rows[] = {
+        {"1;max=2048;drag;graph=\"9f86d081884c7d65\"", 0x9f86d081884c7d65, 1},
+        {"1;drag", 0, 1},
+        {"1;drag=?1", 0, 1},
+        {"1;drag=?0", 0, 0},
+        {"1;drag;drag=?0", 0, 0},
+        {"1;graph=\"0000000000000001\"", 1, 0},
+        {"1;graph=\"ffffffffffffffff\";drag", UINT64_MAX, 1},
+        {"1;graph=\"0000000000000001\";graph=\"0000000000000002\"", 2, 0},
+        /* as if absent */
+        {"1;drag=1", 0, 0},
+        {"1;drag=yes", 0, 0},
+        {"1;graph", 0, 0},
+        {"1;graph=9", 0, 0},
+        {"1;graph=abcdefabcdefabcd", 0, 0},
+        {"1;graph=\"0000000000000000\"", 0, 0},
+        {"1;graph=\"000000000000001\"", 0, 0},
+        {"1;graph=\"00000000000000001\"", 0, 0},
+        {"1;graph=\"000000000000000A\"", 0, 0},
+        {"1;graph=\"00000000000000g1\"", 0, 0},
+        {"1;graph=\"\"", 0, 0},
+        {"1;graph=\"0000000000000001\";graph=\"x\"", 0, 0},
+        {"1;Graph", 0, -1},
+        {"1;graph=\"0000000000000001", 0, -1},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cpt_ask ask;
+
+        CU_ASSERT_EQUAL(parse(rows[i].value, &ask),
+                        rows[i].wants_drag >= 0 ? CPT_OK : CPT_CORRUPT);
+        CU_ASSERT_EQUAL(ask.graph_id, rows[i].graph_id);
+        CU_ASSERT_EQUAL(ask.wants_drag, rows[i].wants_drag > 0);
+    }
+}
+
+static void test_drags_go_down(void)
+{
+    const struct cpt_ask received = {
+        .version = 1, .bytes_max = 700, .wants_drag = 1, .graph_id = 5};
+    const struct cpt_ask no_version = {.wants_drag = 1};
+    struct cpt_ask ask = cpt_ask_downstream(&received, 0);
+    char text[64];
+
+    CU_ASSERT_TRUE(ask.wants_drag);
+    CU_ASSERT_EQUAL(ask.graph_id, 0);
+    CU_ASSERT_FALSE(cpt_ask_downstream(NULL, 0).wants_drag);
+    CU_ASSERT_FALSE(cpt_ask_downstream(&no_version, 0).wants_drag);
+    (void)cpt_ask_format(&ask, text, sizeof text);
+    CU_ASSERT_STRING_EQUAL(text, "1;max=700;drag");
+    ask.graph_id = 0x1f;
+    (void)cpt_ask_format(&ask, text, sizeof text);
+    CU_ASSERT_STRING_EQUAL(text, "1;max=700;drag;graph=\"000000000000001f\"");
+}
+
+/* 64 bytes are enough for the longest ask without a delay; it is read as written. */
+static void test_the_longest_ask_fits(void)
+{
+    const struct cpt_ask longest = {.version = UINT32_MAX,
+                                    .is_forced = 1,
+                                    .bytes_max = SIZE_MAX,
+                                    .wants_drag = 1,
+                                    .graph_id = UINT64_MAX};
+    struct cpt_ask ask = {.version = INT32_MAX,
+                          .is_forced = 1,
+                          .bytes_max = INT32_MAX,
+                          .wants_drag = 1,
+                          .graph_id = UINT64_MAX};
+    struct cpt_ask back;
+    char text[64];
+
+    CU_ASSERT_EQUAL(cpt_ask_format(&longest, text, sizeof text), 62);
+    CU_ASSERT_EQUAL(strlen(text), 62);
+    CU_ASSERT_EQUAL(cpt_ask_format(&ask, text, sizeof text), 62);
+    CU_ASSERT_EQUAL(parse(text, &back), CPT_OK);
+    CU_ASSERT_EQUAL(back.version, ask.version);
+    CU_ASSERT_EQUAL(back.bytes_max, ask.bytes_max);
+    CU_ASSERT_TRUE(back.is_forced && back.wants_drag);
+    CU_ASSERT_EQUAL(back.graph_id, ask.graph_id);
+}
+
 CU_TestInfo cpt_ask_tests[] = {
     {"well-formed asks are read", test_well_formed_asks},
     {"malformed asks are none", test_malformed_asks_are_none},
@@ -167,5 +292,9 @@ CU_TestInfo cpt_ask_tests[] = {
     {"the length has a limit", test_length_limit},
     {"no prefix of an ask is read beyond its end", test_every_prefix_ends_well},
     {"the lower budget goes down, forcing does not", test_the_lower_budget_goes_down},
+    {"the delay of an experiment", test_delay},
+    {"drag and graph are read, and skipped if malformed", test_drag_and_graph},
+    {"drags are asked for further down, graphs are not", test_drags_go_down},
+    {"the longest ask has 62 bytes", test_the_longest_ask_fits},
     CU_TEST_INFO_NULL,
 };

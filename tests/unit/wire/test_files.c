@@ -9,6 +9,7 @@
  *
  * And the hexadecimal examples of docs/format-*.md are what the library writes.
  */
+#include "wire/cpt_graph_log.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"
 
@@ -347,6 +348,59 @@ static void test_example_of_the_log_page(void)
     free(log.data);
 }
 
+/* The records of the example: A1 calls B and waits for it. */
+static void test_example_of_the_graph_page(void)
+{
+    enum { MS = 1000000 };
+    struct log_memory example = read_example(CPT_TEST_DOCS "/format-graph-log.md");
+    struct log_memory log = {NULL, 0, 0, 0};
+    struct cpt_trace_task task = {.name = cpt_bytes_of("A: A1"),
+                                  .executor = cpt_bytes_of("workers"),
+                                  .ready_ns = 50 * MS,
+                                  .start_ns = 51 * MS,
+                                  .end_ns = 59 * MS};
+    struct cpt_trace_call call = {.name = cpt_bytes_of("B: /b"),
+                                  .issuer = &task,
+                                  .issue_ns = 53 * MS,
+                                  .arrive_ns = 57 * MS,
+                                  .outcome = CPT_CALL_REMOTE,
+                                  .id = 49};
+    struct cpt_trace_await await = {
+        .call = &call, .block_ns = 54 * MS, .arrive_ns = 57 * MS, .resume_ns = 57 * MS};
+    const struct cpt_trace trace = {.entry = cpt_bytes_of("A: /"),
+                                    .arrival_ns = 50 * MS,
+                                    .response_ns = 59 * MS,
+                                    .answered_by = &task};
+    const struct cpt_dag_run run = {&trace, NULL};
+    struct cpt_trace_task *tasks[] = {&task};
+    const struct cpt_dag_records records = {
+        .runs = &run, .run_count = 1, .tasks = tasks, .task_count = 1};
+    const struct cpt_record request = {.start_unix_ns = UINT64_C(1700000000000000000),
+                                       .latency_ns = 9 * MS,
+                                       .probability = 0.001,
+                                       .service = cpt_bytes_of("A"),
+                                       .method = cpt_bytes_of("/"),
+                                       .is_random = 1};
+    struct cpt_log_block *block = cpt_graph_log_block_new(NULL, 0);
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    unsigned char *data = NULL;
+    struct cpt_bytes finished;
+    size_t bytes = 0;
+
+    task.last_await = &await;
+    CU_ASSERT_EQUAL_FATAL(
+        cpt_graph_encode(&request, 127, &records, NULL, &data, &bytes, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_log_block_add(block, data, bytes), CPT_OK);
+    finished = cpt_log_block_finish(block);
+    log_memory_append(&log, header, cpt_graph_log_header(header));
+    log_memory_append(&log, finished.data, finished.bytes);
+    compare_bytes(&example, log.data, log.bytes);
+    cpt_log_block_free(block);
+    cpt_alloc_free(NULL, data);
+    free(example.data);
+    free(log.data);
+}
+
 CU_TestInfo cpt_files_tests[] = {
     {"metadata of version 1 is read", test_metadata_of_version_1},
     {"bad metadata is refused, with its sentence", test_bad_metadata},
@@ -356,5 +410,7 @@ CU_TestInfo cpt_files_tests[] = {
      test_example_of_the_metadata_page},
     {"the example of format-path-log.md is what we write",
      test_example_of_the_log_page},
+    {"the example of format-graph-log.md is what we write",
+     test_example_of_the_graph_page},
     CU_TEST_INFO_NULL,
 };

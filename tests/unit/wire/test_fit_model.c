@@ -276,7 +276,8 @@ static void test_folding_against_the_model(void)
         const struct path_shape shape = {.frames_max = 2 + dice_throw(&dice, 20),
                                          .segments_max = 1 + dice_throw(&dice, 30),
                                          .name_count = 1 + dice_throw(&dice, 12),
-                                         .is_odd = dice_throw(&dice, 2) != 0};
+                                         .is_odd = dice_throw(&dice, 2) != 0,
+                                         .has_drags = dice_throw(&dice, 2) != 0};
 
         cpt_path_reset(path);
         random_path(&dice, &shape, path);

@@ -38,7 +38,8 @@ static void test_what_was_encoded_comes_back(void)
                                          .segments_max = 1 + dice_throw(&dice, 300),
                                          .name_count = 1 + dice_throw(&dice, 100),
                                          .has_labels = dice_throw(&dice, 2) != 0,
-                                         .is_odd = dice_throw(&dice, 2) != 0};
+                                         .is_odd = dice_throw(&dice, 2) != 0,
+                                         .has_drags = dice_throw(&dice, 2) != 0};
         struct cpt_error error = {0};
         unsigned char *data = NULL;
         unsigned char *again = NULL;

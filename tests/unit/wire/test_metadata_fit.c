@@ -78,7 +78,8 @@ static void test_every_budget_keeps_the_sum(void)
                                          .segments_max = 1 + dice_throw(&dice, 80),
                                          .name_count = 1 + dice_throw(&dice, 40),
                                          .has_labels = dice_throw(&dice, 2) != 0,
-                                         .is_odd = dice_throw(&dice, 2) != 0};
+                                         .is_odd = dice_throw(&dice, 2) != 0,
+                                         .has_drags = dice_throw(&dice, 2) != 0};
         size_t wider = 0; /* the bytes used with one byte more */
 
         cpt_path_reset(path);

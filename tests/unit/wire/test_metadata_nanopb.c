@@ -30,6 +30,7 @@ struct message {
     struct column frames[3];
     struct column segments[5];
     struct column labels[4];
+    struct column drags;
 };
 
 static void add(struct column *column, uint64_t value)
@@ -59,6 +60,37 @@ static uint64_t name_number(struct message *message, uint64_t name)
     message->names[i] = (cpt_name_id)name;
     message->name_count += i == message->name_count;
     return i + 1;
+}
+
+/* The column of drags: empty, or one number at least. */
+static void fill_drags(struct message *message)
+{
+    const struct cpt_path *path = message->path;
+    uint64_t last_ns = 0;
+    size_t known = 0;
+
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const uint64_t drag_ns = cpt_path_drag(path, i);
+
+        known += drag_ns != CPT_DRAG_UNKNOWN;
+        if (drag_ns == cpt_path_segment(path, i)->duration_ns) {
+            add(&message->drags, 0);
+        } else if (drag_ns == CPT_DRAG_UNKNOWN) {
+            add(&message->drags, 2);
+        } else if (drag_ns == last_ns) {
+            add(&message->drags, 1);
+        } else {
+            add(&message->drags, drag_ns + 3);
+            last_ns = drag_ns;
+        }
+    }
+    trim(&message->drags);
+    if (message->drags.count == 0 && known != 0) {
+        message->drags.count = 1;
+    }
+    if (known == 0) {
+        message->drags.count = 0;
+    }
 }
 
 static void fill(struct message *message)
@@ -97,6 +129,7 @@ static void fill(struct message *message)
             label->is_name ? name_number(message, label->value) : label->value);
     }
     trim(&message->labels[2]);
+    fill_drags(message);
 }
 
 static bool write_names(pb_ostream_t *stream, const pb_field_iter_t *field,
@@ -175,6 +208,7 @@ static size_t write_by_nanopb(const struct cpt_path *path, const uint64_t *elaps
     set(&raw.label_key, &message->labels[1]);
     set(&raw.label_is_name, &message->labels[2]);
     set(&raw.label_value, &message->labels[3]);
+    set(&raw.segment_drag, &message->drags);
     CU_ASSERT_TRUE(pb_encode(&stream, cpt_CriticalPath_fields, &raw));
     free(message);
     return stream.bytes_written;
@@ -236,7 +270,8 @@ static void test_bytes_are_those_of_nanopb(void)
                                          .segments_max = 1 + dice_throw(&dice, 200),
                                          .name_count = 1 + dice_throw(&dice, 60),
                                          .has_labels = dice_throw(&dice, 2) != 0,
-                                         .is_odd = dice_throw(&dice, 2) != 0};
+                                         .is_odd = dice_throw(&dice, 2) != 0,
+                                         .has_drags = dice_throw(&dice, 2) != 0};
         const uint64_t elapsed_ns = dice_throw(&dice, 3) * UINT64_C(123456789);
 
         cpt_path_reset(path);

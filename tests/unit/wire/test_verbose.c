@@ -61,7 +61,8 @@ static void test_both_forms_give_the_same_path(void)
                                          .segments_max = 1 + dice_throw(&dice, 200),
                                          .name_count = 1 + dice_throw(&dice, 60),
                                          .has_labels = dice_throw(&dice, 2) != 0,
-                                         .is_odd = dice_throw(&dice, 2) != 0};
+                                         .is_odd = dice_throw(&dice, 2) != 0,
+                                         .has_drags = dice_throw(&dice, 2) != 0};
 
         cpt_path_reset(path);
         random_path(&dice, &shape, path);

@@ -90,6 +90,32 @@ static void random_label(struct dice *dice, struct cpt_path *path)
     }
 }
 
+/* Of the last segment: all, a part, the same as others or none of it, or not known. */
+static void random_drag(struct dice *dice, struct cpt_path *path)
+{
+    const size_t last = cpt_path_segment_count(path) - 1;
+    const uint64_t duration_ns = cpt_path_segment(path, last)->duration_ns;
+    uint64_t drag_ns = CPT_DRAG_UNKNOWN;
+
+    switch (dice_throw(dice, 5)) {
+    case 0:
+        drag_ns = duration_ns;
+        break;
+    case 1:
+        drag_ns = dice_throw(dice, duration_ns + 1);
+        break;
+    case 2:
+        drag_ns = duration_ns < 1000 ? duration_ns : 1000;
+        break;
+    case 3:
+        drag_ns = 0;
+        break;
+    default:
+        break;
+    }
+    CU_ASSERT_EQUAL(cpt_path_drag_set(path, last, drag_ns), CPT_OK);
+}
+
 void random_path(struct dice *dice, const struct path_shape *shape,
                  struct cpt_path *path)
 {
@@ -108,6 +134,9 @@ void random_path(struct dice *dice, const struct path_shape *shape,
         CU_ASSERT_EQUAL_FATAL(cpt_path_append(path, segment), CPT_OK);
         for (size_t n = shape->has_labels ? dice_throw(dice, 3) : 0; n > 0; n--) {
             random_label(dice, path);
+        }
+        if (shape->has_drags) {
+            random_drag(dice, path);
         }
     }
     if (shape->is_odd) {
@@ -196,6 +225,9 @@ char *path_text(const struct cpt_path *path)
         fprintf(out, " %" PRIu64 " x%u f%u r%u", segment->duration_ns, segment->count,
                 segment->flags, segment->reason);
         print_labels(out, path, i);
+        if (cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN) {
+            fprintf(out, " ~%" PRIu64, cpt_path_drag(path, i));
+        }
         fputc('\n', out);
     }
     fclose(out);

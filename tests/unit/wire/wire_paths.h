@@ -29,6 +29,7 @@ struct path_shape {
     size_t name_count; /* how many names there are to choose from */
     bool has_labels;
     bool is_odd; /* undefined kinds, reasons and flags, folded frames */
+    bool has_drags;
 };
 
 /* Fills @path, which is empty. */
@@ -40,7 +41,7 @@ struct cpt_path *document_path(const struct cpt_alloc *alloc);
 
 /*
  * The whole path as text, one line for each segment: "A: /;A: parse 200 x1 f0 r0
- * attempt=2". The caller frees it with free().
+ * attempt=2 ~100", with the drag behind ~. The caller frees it with free().
  */
 char *path_text(const struct cpt_path *path);
 
