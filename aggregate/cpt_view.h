@@ -23,6 +23,9 @@
  * (recursion). These times have no meaningful sum; each says how long requests were in
  * a group or below it.
  *
+ * If the path has drags, so has the path of self times: that of a group is the largest
+ * of its segments' drags (cpt_gain.h). The path of inclusive times has none.
+ *
  * Build a tree of each (cpt_tree_add()); then all statistics of groups are statistics
  * over requests, as for stacks. A tree of stacks cannot give them: the times of two
  * stacks are correlated.
@@ -95,7 +98,7 @@ CPT_API void cpt_view_shape_take(struct cpt_view *view, uint64_t shape,
  * Fills @edges, which is emptied first, with the stacks of @path by calls from service
  * to service. Consecutive frames of one service become one frame, the call that led
  * there. So a frame with all frames below it is what a callee costs its caller, with
- * queues, network and blind spots.
+ * queues, network and blind spots. Segments keep their drags.
  *
  *      A: /;A: A1;B: /B1;B: B1;C: C1     becomes     -> A;A -> B;B -> C
  *      A: /;A: A1;B: /B1;‹network›       becomes     -> A;A -> B

@@ -59,6 +59,10 @@ cpt_status cpt_view_edge_path(const struct cpt_alloc *alloc,
 
         status =
             cpt_path_append_ns(edges, frames[segment->frame], segment->duration_ns);
+        if (status == CPT_OK && cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN) {
+            status = cpt_path_drag_set(edges, cpt_path_segment_count(edges) - 1,
+                                       cpt_path_drag(path, i));
+        }
     }
     cpt_alloc_free(alloc, frames);
     return status;

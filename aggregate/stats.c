@@ -35,6 +35,7 @@
  *
  * N < 2^48, Σx < 2^64, Σx² and Σx³ < 2^128: all terms stay below 2^242.
  */
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 
 #include "aggregate/tree_node.h"
@@ -44,11 +45,23 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The bracket of the formula above. */
-static struct cpti_huge spread(const struct cpt_tree *tree,
-                               const struct cpti_sums *sums)
+/* The requests of a mean. */
+struct population {
+    uint64_t count;
+    cpti_u128 weight;
+    struct cpti_wide weight_squared;
+};
+
+static struct population all_of(const struct cpt_tree *tree)
 {
-    const struct cpti_wide weight = cpti_wide_of(tree->weight);
+    return (struct population){tree->request_count, tree->weight, tree->weight_squared};
+}
+
+/* The bracket of the formula above. */
+static struct cpti_huge spread(const struct population *requests,
+                               const struct cpti_gain_sums *sums)
+{
+    const struct cpti_wide weight = cpti_wide_of(requests->weight);
     const struct cpti_huge total = cpti_huge_of(&sums->wx);
     struct cpti_huge squares = cpti_huge_of(&sums->wwxx);
     struct cpti_huge mixed = cpti_huge_times(&total, &sums->wwx);
@@ -57,7 +70,7 @@ static struct cpti_huge spread(const struct cpt_tree *tree,
     squares = cpti_huge_times(&squares, &weight);
     squares = cpti_huge_times(&squares, &weight);
     mixed = cpti_huge_times(&mixed, &weight);
-    zeros = cpti_huge_times(&zeros, &tree->weight_squared);
+    zeros = cpti_huge_times(&zeros, &requests->weight_squared);
     cpti_huge_add(&squares, &zeros);
     squares = cpti_huge_less(&squares, &mixed);
     return cpti_huge_less(&squares, &mixed);
@@ -118,28 +131,94 @@ static double skewness_of(const struct cpt_tree *tree, const struct cpti_sums *s
     return fmin(fmax(asymmetry(tree, sums) / squares / sqrt(squares), -1), 1);
 }
 
-static struct cpt_mean mean_of(const struct cpt_tree *tree,
-                               const struct cpti_sums *sums)
+/* The mean of @sums over @requests without its skewness. *@squares is n/(n-1)
+ * times the first bracket, if there are two requests. */
+static struct cpt_mean straight_mean(const struct population *requests,
+                                     const struct cpti_gain_sums *sums, double *squares)
 {
-    const double weight = cpti_u128_double(tree->weight);
-    const double count = (double)tree->request_count;
-    const struct cpti_huge bracket = spread(tree, sums);
-    const double squares = count / (count - 1) * cpti_huge_double(&bracket);
+    const double weight = cpti_u128_double(requests->weight);
+    const double count = (double)requests->count;
+    const struct cpti_huge bracket = spread(requests, sums);
     struct cpt_mean mean = {.skewness = NAN};
 
-    if (tree->request_count == 0) {
+    *squares = count / (count - 1) * cpti_huge_double(&bracket);
+    if (requests->count == 0) {
         return (struct cpt_mean){0};
     }
     mean.mean_ns = cpti_wide_double(&sums->wx) / weight;
-    mean.effective_count = weight / cpti_wide_double(&tree->weight_squared) * weight;
-    if (tree->request_count < 2) {
+    mean.effective_count =
+        weight / cpti_wide_double(&requests->weight_squared) * weight;
+    if (requests->count < 2) {
         mean.error_ns = INFINITY;
         return mean;
     }
-    mean.error_ns = sqrt(squares) / weight / weight;
+    mean.error_ns = sqrt(*squares) / weight / weight;
     mean.deviation_ns = mean.error_ns * sqrt(mean.effective_count);
-    mean.skewness = skewness_of(tree, sums, squares);
     return mean;
+}
+
+static struct cpt_mean mean_of(const struct cpt_tree *tree,
+                               const struct cpti_sums *sums)
+{
+    const struct population requests = all_of(tree);
+    const struct cpti_gain_sums lower = {sums->wx, sums->wwx, sums->wwxx};
+    double squares = 0;
+    struct cpt_mean mean = straight_mean(&requests, &lower, &squares);
+
+    if (tree->request_count >= 2) {
+        mean.skewness = skewness_of(tree, sums, squares);
+    }
+    return mean;
+}
+
+/* --- Of the requests with drags --- */
+
+uint64_t cpt_gain_request_count(const struct cpt_tree *tree)
+{
+    return tree->gain_count;
+}
+
+double cpt_gain_weight(const struct cpt_tree *tree)
+{
+    return cpti_u128_double(tree->gain_weight) / (double)CPT_WEIGHT_ONE;
+}
+
+/* Σwx / Σw of @count average requests, rounded half up; at most UINT64_MAX. */
+static uint64_t rounded(const struct cpt_tree *tree, const struct cpti_wide *wx,
+                        uint64_t count)
+{
+    struct cpti_wide doubled = cpti_wide_times(*wx, count);
+    const struct cpti_wide half = cpti_wide_of(tree->gain_weight);
+    cpti_u128 rest = 0;
+
+    doubled = cpti_wide_times(doubled, 2);
+    cpti_wide_add(&doubled, &half);
+    if (cpti_wide_bits(&doubled) > cpti_u128_bits(tree->gain_weight * 2) + 62) {
+        return UINT64_MAX;
+    }
+    return cpti_wide_divide(doubled, tree->gain_weight * 2, &rest);
+}
+
+struct cpt_gain cpt_gain_of(const struct cpt_tree *tree, uint32_t node)
+{
+    const struct population requests = {tree->gain_count, tree->gain_weight,
+                                        tree->gain_weight_squared};
+    const struct cpti_gain gain = cpti_gain_at(tree, node);
+    struct cpt_gain result = {.present_count = gain.present_count,
+                              .known_count = gain.known_count};
+    double squares = 0;
+
+    assert(node < tree->node_count);
+    if (tree->gain_count == 0) {
+        return result;
+    }
+    result.drag = straight_mean(&requests, &gain.drag, &squares);
+    result.time = straight_mean(&requests, &gain.time, &squares);
+    result.is_rare = result.time.effective_count < CPT_STATS_PRESENT_MIN ||
+                     gain.present_count < CPT_STATS_PRESENT_MIN;
+    result.drag_ns = rounded(tree, &gain.drag.wx, 1);
+    result.drag_total_ns = rounded(tree, &gain.drag.wx, tree->gain_count);
+    return result;
 }
 
 /* --- Requests of one weight --- */

@@ -21,10 +21,12 @@
  *
  * Cost: for each frame of the path one look-up of its name and one of its node, which
  * tree_shape.c saves for tables of frames that occur again; for each node about ten
- * additions of words and a binary search in its histogram (tree_sums.c).
+ * additions of words and a binary search in its histogram (tree_sums.c). Paths with
+ * drags also add to the gains of their nodes (tree_gain.c).
  */
 #include "aggregate/tree_node.h"
 
+#include "aggregate/cpt_gain.h"
 #include "cpt/cpt_path.h"
 
 #include <assert.h>
@@ -119,6 +121,8 @@ void cpt_tree_free(struct cpt_tree *tree)
         cpti_node_deinit(tree, i);
     }
     cpti_shapes_free(tree);
+    cpt_tree_forget_drags(tree);
+    cpt_alloc_free(tree->alloc, tree->drags);
     cpti_notes_deinit(&tree->notes, tree->alloc);
     cpt_names_free(tree->names);
     cpt_alloc_free(tree->alloc, tree->stacks);
@@ -203,6 +207,27 @@ static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
     }
 }
 
+/* The same for its drags. */
+static void add_drags(struct cpt_tree *tree, size_t frame_count, cpt_weight weight)
+{
+    cpti_gains_count(tree, weight);
+    for (size_t i = 0; i < frame_count; i++) {
+        const struct cpti_frame_sum *frame = &tree->frames[i];
+
+        if (frame->self_ns != 0) {
+            cpti_gain_add(tree, frame->node, weight, frame->self_ns, tree->drags[i]);
+        }
+    }
+}
+
+/* Takes the drags of @path, and makes room for them. */
+static cpt_status prepare_drags(struct cpt_tree *tree, const struct cpt_path *path)
+{
+    const cpt_status status = cpti_gains_take(tree, path);
+
+    return status == CPT_OK && tree->has_drags ? cpti_gains_reserve(tree) : status;
+}
+
 cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
                         cpt_weight weight)
 {
@@ -228,11 +253,17 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
         cpti_frames_sum(tree->frames, path);
         status = find_nodes(tree, path, weight);
     }
+    if (status == CPT_OK) {
+        status = prepare_drags(tree, path);
+    }
     if (status != CPT_OK) {
         cpti_tree_forget(tree, node_count);
         return status;
     }
     add_request(tree, path, weight, root_near);
+    if (tree->has_drags) {
+        add_drags(tree, frame_count, weight);
+    }
     return CPT_OK;
 }
 

@@ -190,6 +190,19 @@ static bool multiply_cubes(const struct cpt_tree *tree, struct cpti_branch_node 
            cpti_wide_bits(&node->inclusive_cubes) <= CUBES_BITS;
 }
 
+bool cpti_extremes_fit(const struct cpti_histogram *histogram,
+                       const struct cpti_totals *totals, bool is_root)
+{
+    if (histogram->count == 0) {
+        return totals->min_ns == 0 && totals->max_ns == 0;
+    }
+    return cpti_histogram_bucket(histogram, 0, 1).index ==
+               cpti_histogram_index(totals->min_ns) &&
+           cpti_histogram_bucket(histogram, histogram->count - 1U, 1).index ==
+               cpti_histogram_index(totals->max_ns) &&
+           (is_root || totals->min_ns != 0);
+}
+
 bool cpti_branch_node_init(const struct cpt_tree *tree, struct cpti_branch_node *last)
 {
     const bool is_root = last->node == CPT_TREE_ROOT;

@@ -27,6 +27,10 @@ struct cpti_branch {
                                it; or CPT_TREE_NONE */
 };
 
+/* Whether the extremes of a node lie in its first and last bucket. */
+bool cpti_extremes_fit(const struct cpti_histogram *histogram,
+                       const struct cpti_totals *totals, bool is_root);
+
 /*
  * Prepares the sums of @last, whose node and totals are set but for the inclusive wx,
  * wwx and wwwx. If all weights are equal, its cubes stand for the sums with w³. Returns

@@ -7,7 +7,8 @@
  *
  *      bytes   what
  *      7       "CPTTREE"
- *      1       version: 2; or 1, without the sums marked with *
+ *      1       version: 2; or 1, without the sums marked with *; with drags 3; or 4,
+ *              without those sums
  *      8       bytes of the body, little-endian
  *      n       body
  *      4       CRC-32C of all bytes before, little-endian
@@ -37,6 +38,14 @@
  *          wider   inclusive Σw³x² wider   inclusive Σw³x³
  *                                  *only if they differ
  *          number  buckets; each: number  steps from the one before, wide  Σw
+ *
+ *      number  requests with drags (versions 3 and 4; more than 0)
+ *      wide    Σw of these     wide  Σw²
+ *      number  nodes with gains; each: number steps from the one before (of the root)
+ *          number  requests with drags and self time on it
+ *          number  of these, those whose drag of the node is not known
+ *          wide    self Σwx    wide    self Σw²x  wide    self Σw²x²   (of these)
+ *          wide    drag Σwx    wide    drag Σw²x  wide    drag Σw²x²
  *
  * A name is its place in the order of first use, from 1. 0 is the empty name; the last
  * place plus one is a new name, which follows: number bytes, bytes. Inclusive Σwx, Σw²x
@@ -407,19 +416,6 @@ static void get_buckets(struct reader *reader, struct cpt_tree *tree,
     }
 }
 
-static bool extremes_fit(const struct cpti_histogram *histogram,
-                         const struct cpti_totals *totals, bool is_root)
-{
-    if (histogram->count == 0) {
-        return totals->min_ns == 0 && totals->max_ns == 0;
-    }
-    return cpti_histogram_bucket(histogram, 0, 1).index ==
-               cpti_histogram_index(totals->min_ns) &&
-           cpti_histogram_bucket(histogram, histogram->count - 1U, 1).index ==
-               cpti_histogram_index(totals->max_ns) &&
-           (is_root || totals->min_ns != 0);
-}
-
 /* --- Reading: nodes --- */
 
 /* Checks a node by itself. */
@@ -442,7 +438,7 @@ static void check_node(struct reader *reader, const struct cpt_tree *tree,
                totals->present_weight > tree->weight) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the weight of a stack contradicts its requests");
-    } else if (!extremes_fit(&node->histogram, totals, is_root)) {
+    } else if (!cpti_extremes_fit(&node->histogram, totals, is_root)) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the extremes of a stack contradict its buckets");
     }
@@ -580,14 +576,18 @@ static void get_place(struct reader *reader, struct cpt_tree *tree,
     branch->depth = depth;
 }
 
+static void check_end(struct reader *reader, const char *last)
+{
+    if (reader->status == CPT_OK && reader->at != reader->end) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last %s",
+                     reader->end - reader->at, last);
+    }
+}
+
 /* Ends all nodes that are left on the branch, and the tree. */
 static void end_nodes(struct reader *reader, struct cpt_tree *tree,
                       struct cpti_branch *branch)
 {
-    if (reader->status == CPT_OK && reader->at != reader->end) {
-        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last stack",
-                     reader->end - reader->at);
-    }
     while (branch->depth != 0 && reader->status == CPT_OK) {
         end_node(reader, tree, branch);
     }
@@ -598,6 +598,17 @@ static void end_nodes(struct reader *reader, struct cpt_tree *tree,
         (void)REFUSE(reader, CPT_CORRUPT, "stack %u contradicts those below it",
                      (unsigned)branch->contradictory);
     }
+}
+
+/* The version of the bytes, which have been checked. */
+static unsigned version_of(const struct reader *reader)
+{
+    return reader->data[CPTI_TREE_MAGIC_BYTES];
+}
+
+static bool has_drags(const struct reader *reader)
+{
+    return version_of(reader) >= CPTI_TREE_VERSION_WITH_DRAGS;
 }
 
 static void get_nodes(struct reader *reader, struct cpt_tree *tree)
@@ -624,8 +635,72 @@ static void get_nodes(struct reader *reader, struct cpt_tree *tree)
             get_node(reader, tree, &branch->nodes[branch->depth]);
         }
     }
+    if (!has_drags(reader)) {
+        check_end(reader, "stack");
+    }
     end_nodes(reader, tree, branch);
     cpt_alloc_free(tree->alloc, branch);
+}
+
+/* --- Reading: gains --- */
+
+static struct cpti_gain_sums get_gain_sums(struct reader *reader)
+{
+    struct cpti_gain_sums sums = {0};
+
+    sums.wx = get_wide(reader);
+    sums.wwx = get_wide(reader);
+    sums.wwxx = get_wide(reader);
+    return sums;
+}
+
+/* Reads the gain of the node at least one behind @last; returns its number. */
+static uint32_t get_gain(struct reader *reader, struct cpt_tree *tree, uint32_t last)
+{
+    const uint64_t step =
+        get_number_to(reader, tree->node_count - 1 - last, "step to the next gain");
+    const uint32_t node = last + (uint32_t)step;
+    struct cpti_gain gain = {.present_count = get_number(reader)};
+    const uint64_t unknown_count =
+        get_number_to(reader, gain.present_count, "number of unknown drags");
+
+    gain.known_count = gain.present_count - unknown_count;
+    gain.time = get_gain_sums(reader);
+    gain.drag = get_gain_sums(reader);
+    if (reader->status == CPT_OK && step == 0) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the gains of a stack occur twice");
+    }
+    if (reader->status == CPT_OK && !cpti_gain_fits(tree, node, &gain)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the gain of stack %u contradicts its sums",
+                     (unsigned)node);
+    }
+    if (reader->status == CPT_OK) {
+        tree->gains[node] = gain;
+    }
+    return node;
+}
+
+/* The nodes of the tree are numbered in the order of the bytes. */
+static void get_gains(struct reader *reader, struct cpt_tree *tree)
+{
+    uint64_t count = 0;
+    uint32_t node = CPT_TREE_ROOT;
+
+    tree->gain_count = get_number(reader);
+    tree->gain_weight = get_weight(reader);
+    tree->gain_weight_squared = get_wide(reader);
+    count = get_number_to(reader, tree->node_count - 1, "number of gains");
+    if (reader->status == CPT_OK && !cpti_gain_weights_fit(tree)) {
+        (void)REFUSE(reader, CPT_CORRUPT,
+                     "the requests with drags contradict all requests");
+    }
+    if (reader->status == CPT_OK && cpti_gains_reserve(tree) != CPT_OK) {
+        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+    }
+    for (uint64_t i = 0; i < count && reader->status == CPT_OK; i++) {
+        node = get_gain(reader, tree, node);
+    }
+    check_end(reader, "gain");
 }
 
 /* Checks head, length and checksum, before the body is read. */
@@ -638,10 +713,11 @@ static void check_frame(struct reader *reader, size_t byte_count)
         return;
     }
     reader->at = CPTI_TREE_MAGIC_BYTES;
-    if (reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION &&
-        reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION_WITHOUT_CUBES) {
+    if (version_of(reader) < CPTI_TREE_VERSION_WITHOUT_CUBES ||
+        version_of(reader) > CPTI_TREE_VERSION_WITH_DRAGS_WITHOUT_CUBES) {
         (void)REFUSE(reader, CPT_VERSION, "the tree has version %u, this is version %u",
-                     reader->data[CPTI_TREE_MAGIC_BYTES], (unsigned)CPTI_TREE_VERSION);
+                     version_of(reader),
+                     (unsigned)CPTI_TREE_VERSION_WITH_DRAGS_WITHOUT_CUBES);
         return;
     }
     reader->at = byte_count;
@@ -697,10 +773,14 @@ cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     made->lacks_cubes =
-        reader.data[CPTI_TREE_MAGIC_BYTES] == CPTI_TREE_VERSION_WITHOUT_CUBES;
+        version_of(&reader) == CPTI_TREE_VERSION_WITHOUT_CUBES ||
+        version_of(&reader) == CPTI_TREE_VERSION_WITH_DRAGS_WITHOUT_CUBES;
     get_requests(&reader, made);
     get_notes(&reader, made);
     get_nodes(&reader, made);
+    if (has_drags(&reader)) {
+        get_gains(&reader, made);
+    }
     if (reader.status != CPT_OK) {
         cpt_tree_free(made);
         return reader.status;

@@ -5,12 +5,15 @@
  *
  * A node keeps sums of whole numbers, a minimum, a maximum, and a sum for each bucket.
  * Merging combines these, node by node. Sums cannot overflow (see the limits of
- * cpt_tree.h), so merging is associative and commutative to the last bit.
+ * cpt_tree.h), so merging is associative and commutative to the last bit. So are the
+ * sums of drags, which only some trees have.
  *
  * As when a request is added, everything that can fail comes first: nodes are added,
  * memory is reserved, and the union of the notes is built aside. Then sums are added.
  */
 #include "aggregate/tree_node.h"
+
+#include "aggregate/cpt_gain.h"
 
 #include <assert.h>
 
@@ -22,6 +25,9 @@ static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
 
     for (uint32_t i = 0; i < from->node_count && status == CPT_OK; i++) {
         status = cpti_node_reserve_merge(tree, map[i], from, i);
+    }
+    if (status == CPT_OK && from->gain_count != 0) {
+        status = cpti_gains_reserve(tree);
     }
     return status;
 }
@@ -35,6 +41,7 @@ static bool lacks_cubes(const struct cpt_tree *tree)
 void cpt_tree_forget_cubes(struct cpt_tree *tree)
 {
     tree->lacks_cubes = tree->request_count != 0;
+    cpt_tree_forget_drags(tree);
 }
 
 static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
@@ -81,6 +88,7 @@ cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from)
     for (uint32_t i = 0; i < from->node_count; i++) {
         cpti_node_merge(tree, map[i], from, i);
     }
+    cpti_gains_merge(tree, from, map);
     merge_requests(tree, from);
     if (from->time_last_ns != 0) {
         cpt_tree_time_add(tree, from->time_first_ns);

@@ -19,6 +19,8 @@
  *   - present_weight = Σ of the histogram's weights
  *   - min_ns and max_ns lie in the first and the last bucket of the histogram
  *   - all requests of a plain histogram have the weight batch.weight
+ *   - sums of a node's gain: drags <= times <= self times, each of its sums; nodes from
+ *     gain_capacity on have none
  *   - in a tree that lacks third moments, sums with a cube, wwwx, wwwxx and
  *     present_squared mean nothing
  *
@@ -119,6 +121,21 @@ struct cpti_frame_sum {
     bool is_topmost; /* in a view: of its group on its stack */
 };
 
+/* Sums over the requests with drags; x is a drag or a self time. */
+struct cpti_gain_sums {
+    struct cpti_wide wx;
+    struct cpti_wide wwx;
+    struct cpti_wide wwxx;
+};
+
+/* What the drags of a node are known of (tree_gain.c). */
+struct cpti_gain {
+    struct cpti_gain_sums time;
+    struct cpti_gain_sums drag;
+    uint64_t present_count; /* requests with drags that had self time on the node */
+    uint64_t known_count;   /* of these, those with a drag of the node */
+};
+
 struct cpt_tree {
     const struct cpt_alloc *alloc;
     size_t nodes_max;
@@ -145,6 +162,14 @@ struct cpt_tree {
     uint64_t time_last_ns;
     struct cpti_frame_sum *frames;
     size_t frame_capacity;
+    struct cpti_gain *gains; /* of the first gain_capacity nodes; NULL: no drags */
+    size_t gain_capacity;
+    uint64_t *drags; /* scratch: of each frame of the path that is added */
+    size_t drag_capacity;
+    struct cpti_wide gain_weight_squared; /* Σw² of the requests with drags */
+    cpti_u128 gain_weight;                /* and their Σw */
+    uint64_t gain_count;
+    bool has_drags;   /* scratch: whether that path has drags */
     bool lacks_cubes; /* it has requests whose third moments are unknown */
     bool is_bare;
 };
@@ -257,6 +282,36 @@ void cpti_node_cubes(const struct cpt_tree *tree, uint32_t index,
  * @cubes, Σx³. */
 void cpti_sums_cube(struct cpti_sums *sums, const struct cpti_wide *cubes,
                     cpt_weight weight);
+
+/* --- Gains (tree_gain.c) --- */
+
+/* Takes the drags of the frames of @path, if it has any, for cpti_gain_add(). CPT_OK or
+ * CPT_NO_MEMORY. */
+cpt_status cpti_gains_take(struct cpt_tree *tree, const struct cpt_path *path);
+
+/* Memory for the gains of all nodes. CPT_OK or CPT_NO_MEMORY. */
+cpt_status cpti_gains_reserve(struct cpt_tree *tree);
+
+/* Counts a request with drags. */
+void cpti_gains_count(struct cpt_tree *tree, cpt_weight weight);
+
+/* Adds it to a node; @drag_ns is the largest of its segments there. */
+void cpti_gain_add(struct cpt_tree *tree, uint32_t node, cpt_weight weight,
+                   uint64_t self_ns, uint64_t drag_ns);
+
+/* Adds the requests with drags of @from, whose node n is node map[n] of @tree, for all
+ * of which there is memory. */
+void cpti_gains_merge(struct cpt_tree *tree, const struct cpt_tree *from,
+                      const uint32_t *map);
+
+/* The gain of a node; zero if it has none. */
+struct cpti_gain cpti_gain_at(const struct cpt_tree *tree, uint32_t node);
+
+/* Whether a gain that was read is possible for its node, whose sums are known; and the
+ * weights of the requests with drags, for the tree. */
+bool cpti_gain_fits(const struct cpt_tree *tree, uint32_t node,
+                    const struct cpti_gain *gain);
+bool cpti_gain_weights_fit(const struct cpt_tree *tree);
 
 /* --- Shapes (tree_shape.c) --- */
 

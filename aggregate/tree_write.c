@@ -214,6 +214,50 @@ static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
     }
 }
 
+static void put_gain_sums(struct writer *writer, const struct cpti_gain_sums *sums)
+{
+    put_wide(writer, &sums->wx);
+    put_wide(writer, &sums->wwx);
+    put_wide(writer, &sums->wwxx);
+}
+
+/* The gains of the nodes that have any, in the order of the nodes. */
+static void put_gains(struct writer *writer, const struct cpt_tree *tree,
+                      const uint32_t *order)
+{
+    uint64_t count = 0;
+    size_t last = 0;
+
+    put_number(writer, tree->gain_count);
+    put_u128(writer, tree->gain_weight);
+    put_wide(writer, &tree->gain_weight_squared);
+    for (size_t i = 1; i < tree->node_count; i++) {
+        count += cpti_gain_at(tree, order[i]).present_count != 0;
+    }
+    put_number(writer, count);
+    for (size_t i = 1; i < tree->node_count; i++) {
+        const struct cpti_gain gain = cpti_gain_at(tree, order[i]);
+
+        if (gain.present_count != 0) {
+            put_number(writer, i - last);
+            put_number(writer, gain.present_count);
+            put_number(writer, gain.present_count - gain.known_count);
+            put_gain_sums(writer, &gain.time);
+            put_gain_sums(writer, &gain.drag);
+            last = i;
+        }
+    }
+}
+
+static unsigned version_of(const struct cpt_tree *tree)
+{
+    if (tree->gain_count != 0) {
+        return tree->lacks_cubes ? CPTI_TREE_VERSION_WITH_DRAGS_WITHOUT_CUBES
+                                 : CPTI_TREE_VERSION_WITH_DRAGS;
+    }
+    return tree->lacks_cubes ? CPTI_TREE_VERSION_WITHOUT_CUBES : CPTI_TREE_VERSION;
+}
+
 static void put_body(struct writer *writer, const struct cpt_tree *tree,
                      const uint32_t *order, uint32_t *numbers)
 {
@@ -229,6 +273,9 @@ static void put_body(struct writer *writer, const struct cpt_tree *tree,
     put_number(writer, tree->time_last_ns);
     put_notes(writer, &tree->notes);
     put_nodes(writer, tree, order, numbers);
+    if (tree->gain_count != 0) {
+        put_gains(writer, tree, order);
+    }
 }
 
 static void put_tree(struct writer *writer, const struct cpt_tree *tree,
@@ -241,8 +288,7 @@ static void put_tree(struct writer *writer, const struct cpt_tree *tree,
     writer->write = NULL;
     put_body(writer, tree, order, numbers);
     writer->write = write;
-    head[CPTI_TREE_MAGIC_BYTES] =
-        tree->lacks_cubes ? CPTI_TREE_VERSION_WITHOUT_CUBES : CPTI_TREE_VERSION;
+    head[CPTI_TREE_MAGIC_BYTES] = (unsigned char)version_of(tree);
     put_fixed(head + CPTI_TREE_MAGIC_BYTES + 1, writer->bytes, 8);
     put(writer, head, sizeof head);
     put_body(writer, tree, order, numbers);

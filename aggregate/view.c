@@ -12,6 +12,7 @@
  *               --> self time of each group       of all its frames
  *               --> inclusive time of each group  of its topmost frames: their times
  *                                                 include those of the frames below
+ *               --> drag of each group            the largest of its segments
  *
  * Cost: for each frame one text and one look-up; if its group is not that of its
  * parent, also a walk to the root to see whether it is the topmost of its group. All
@@ -45,6 +46,7 @@ struct shape {
 struct view_group {
     uint64_t self_ns;
     uint64_t inclusive_ns;
+    uint64_t drag_ns; /* the largest of its segments, or CPT_DRAG_UNKNOWN */
 };
 
 struct cpt_view {
@@ -233,6 +235,27 @@ static void sum_groups(struct cpt_view *view, size_t frame_count)
     }
 }
 
+/* Sets the largest drag of each group; a path without drags has none. */
+static void find_drags(struct cpt_view *view, const struct cpt_path *path)
+{
+    for (size_t i = 0; i < cpt_path_frame_count(view->self); i++) {
+        view->groups[i].drag_ns = CPT_DRAG_UNKNOWN;
+    }
+    if (!cpt_path_has_drags(path)) {
+        return;
+    }
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const uint32_t frame = cpt_path_segment(path, i)->frame;
+        const uint64_t drag_ns = cpt_path_drag(path, i);
+        struct view_group *group = &view->groups[view->frames[frame].node];
+
+        if (drag_ns != CPT_DRAG_UNKNOWN &&
+            (group->drag_ns == CPT_DRAG_UNKNOWN || group->drag_ns < drag_ns)) {
+            group->drag_ns = drag_ns;
+        }
+    }
+}
+
 /* Adds one segment for each group to both paths. */
 static cpt_status put_groups(struct cpt_view *view)
 {
@@ -241,6 +264,10 @@ static cpt_status put_groups(struct cpt_view *view)
         uint32_t frame = 0;
         cpt_status status = cpt_path_append_ns(view->self, i, group->self_ns);
 
+        if (status == CPT_OK && group->drag_ns != CPT_DRAG_UNKNOWN) {
+            status = cpt_path_drag_set(
+                view->self, cpt_path_segment_count(view->self) - 1, group->drag_ns);
+        }
         if (status == CPT_OK) {
             status = cpt_path_frame_add(view->inclusive, CPT_FRAME_NONE,
                                         cpt_path_frame_name(view->self, i),
@@ -285,6 +312,7 @@ cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
         }
     }
     sum_groups(view, frame_count);
+    find_drags(view, path);
     return put_groups(view);
 }
 

@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_shape_tests[];
 extern CU_TestInfo cpt_tree_tests[];
 extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_group_tests[];
+extern CU_TestInfo cpt_gain_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_interval_tests[];
 extern CU_TestInfo cpt_diff_tests[];
@@ -25,6 +26,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"tree", NULL, NULL, NULL, NULL, cpt_tree_tests},
     {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
     {"group", NULL, NULL, NULL, NULL, cpt_group_tests},
+    {"gain", NULL, NULL, NULL, NULL, cpt_gain_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"interval", NULL, NULL, NULL, NULL, cpt_interval_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},

@@ -10,6 +10,7 @@
 #include "tests/unit/aggregate/paths.h"
 #include "tests/unit/aggregate/tree_patch.h"
 
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 
 #include <dirent.h>
@@ -411,6 +412,29 @@ static void test_files_of_another_writer_are_the_same(void)
     cpt_tree_free(tree);
 }
 
+/* A file of version 3: the example with drags, written by hand from the format page. */
+static void test_a_file_with_drags_is_read(void)
+{
+    struct cpt_tree *tree = read_tree("v3/example.cpttree");
+    struct cpt_tree *plain = example();
+    const struct cpt_gain parse = cpt_gain_of(tree, tree_node(tree, "A: /;A: parse"));
+    const struct cpt_gain find = cpt_gain_of(tree, tree_node(tree, "A: /;A: index"));
+
+    CU_ASSERT_EQUAL(cpt_gain_request_count(tree), 2);
+    CU_ASSERT_EQUAL(parse.known_count, 2);
+    CU_ASSERT_EQUAL(parse.drag.mean_ns, 195);
+    CU_ASSERT_EQUAL(parse.time.mean_ns, 220);
+    CU_ASSERT_EQUAL(parse.drag_total_ns, 390);
+    CU_ASSERT_EQUAL(find.present_count, 1);
+    CU_ASSERT_EQUAL(find.known_count, 0);
+    CU_ASSERT_EQUAL(find.drag.mean_ns, 0);
+    CU_ASSERT_EQUAL(find.time.mean_ns, 30);
+    cpt_tree_forget_drags(tree);
+    CU_ASSERT_TRUE(tree_equal(tree, plain));
+    cpt_tree_free(tree);
+    cpt_tree_free(plain);
+}
+
 /* Files written by version 1 are still read. */
 static void test_old_files_are_read(void)
 {
@@ -497,6 +521,7 @@ CU_TestInfo cpt_tree_bytes_tests[] = {
     {"the limit of stacks holds for bytes", test_the_limit_of_stacks_holds_for_bytes},
     {"trees are distinguished from other files", test_trees_are_told_from_other_files},
     {"old files are read", test_old_files_are_read},
+    {"a file with drags is read", test_a_file_with_drags_is_read},
     {"old trees have no skewness", test_old_trees_have_no_skewness},
     {"an old empty tree takes no skewness", test_an_old_empty_tree_takes_no_skewness},
     {"files of another writer are the same", test_files_of_another_writer_are_the_same},
