@@ -3,9 +3,10 @@
 /*
  * cpt_pprof.h - a tree as a pprof profile, or as folded stacks
  *
- * The profile is gzipped protobuf as `go tool pprof` reads it. Each stack with time of
- * its own is a sample with three values, always these, in this order, so that any two
- * profiles can be subtracted:
+ * The profile is gzipped protobuf as `go tool pprof` reads it. There are several kinds.
+ * A kind has always the same three values, in the same order, so that any two profiles
+ * of it can be subtracted; pprof refuses to subtract different kinds. The usual kind is
+ * the critical path, where each stack with time of its own is a sample:
  *
  *      requests              count        on the entry frame's own sample only
  *      critical_path_total   nanoseconds  all requests together
@@ -20,6 +21,18 @@
  * Without -unit=ms, pprof prints all rows in the unit of the smallest one; in a
  * difference, without the two fractions, it hides frames whose change is offset by
  * their callees. -top -files shows the profile by service.
+ *
+ * The other kind is the drag (cpt_gain.h), of the requests that have drags. A sample is
+ * a stack with a known drag:
+ *
+ *      requests        count        those with a known drag of the stack
+ *      drag_total      nanoseconds  the largest drag of the stack in each request, all
+ *                                   requests together
+ *      drag            nanoseconds  in the average request with drags
+ *
+ * Drags do not add up, neither over stacks nor along one: read the flat values of
+ * single stacks. To merge profiles use drag_total and requests, whose quotient is the
+ * mean drag where it is known.
  *
  * These functions open no file: bytes go to a sink in pieces.
  *
@@ -68,6 +81,9 @@ struct cpt_pprof_group {
     const char *const *texts;    /* one for each of group_keys */
 };
 
+/* What the values are. */
+enum cpt_pprof_kind { CPT_PPROF_CRITICAL_PATH = 0, CPT_PPROF_DRAG = 1 };
+
 /* How to write a profile. A zero field means its default. */
 struct cpt_pprof_options {
     size_t struct_bytes; /* sizeof, set by the caller */
@@ -87,6 +103,7 @@ struct cpt_pprof_options {
     /* group_count of them, which together are the tree; 0: no groups */
     const struct cpt_pprof_group *groups;
     size_t group_count;
+    unsigned kind; /* enum cpt_pprof_kind */
 };
 
 /*
@@ -98,10 +115,10 @@ struct cpt_pprof_options {
  * Memory: about 100 bytes for each stack, and the distinct names, from @alloc, during
  * the call. This includes zlib and nanopb.
  *
- * CPT_OK; CPT_INVALID if the tree has no requests, an option is out of range, or a
- * group has a stack that the tree does not have; CPT_LIMIT if a total would exceed
- * CPT_PPROF_TOTAL_MAX; CPT_IO if the sink stopped; CPT_NO_MEMORY. After an error the
- * bytes in the sink are not a profile.
+ * CPT_OK; CPT_INVALID if the tree has no requests (of drags: none with drags), an
+ * option is out of range, or a group has a stack that the tree does not have; CPT_LIMIT
+ * if a total would exceed CPT_PPROF_TOTAL_MAX; CPT_IO if the sink stopped;
+ * CPT_NO_MEMORY. After an error the bytes in the sink are not a profile.
  */
 CPT_API cpt_status cpt_pprof_write(const struct cpt_alloc *alloc,
                                    const struct cpt_tree *tree,

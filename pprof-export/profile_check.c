@@ -7,7 +7,8 @@
  * unique, or whose samples have another number of values than there are types or refer
  * to something that does not exist. Ids and value counts are right by construction
  * (they are indices and an array), so the checks are of the indices, and of the
- * averages: these must add up to the mean latency, which no reader could find out.
+ * averages: those of critical paths must add up to the mean latency, which no reader
+ * could find out.
  */
 #include "pprof-export/profile_model.h"
 
@@ -78,7 +79,8 @@ static cpt_status check_samples(const struct cpti_profile *profile,
             sums[j] += sample->values[j];
         }
     }
-    if (sums[CPTI_VALUE_AVERAGE] != profile->mean_ns) {
+    if (profile->kind == CPT_PPROF_CRITICAL_PATH &&
+        sums[CPTI_VALUE_AVERAGE] != profile->mean_ns) {
         return cpt_error_set(
             error, CPT_INVALID, 0,
             "the samples add up to %llu ns, the mean latency is %llu ns",

@@ -17,6 +17,7 @@
  */
 #include "pprof-export/profile_model.h"
 
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 #include "cpt/cpt_apportion.h"
 
@@ -24,7 +25,7 @@
 
 /* The time and requests of a group on a node of the whole tree. */
 struct part {
-    double weighted_ns; /* the group's share times its mean self time */
+    double weighted_ns; /* the group's share times its mean self time, or drag */
     uint64_t present_count;
 };
 
@@ -68,15 +69,31 @@ static cpt_status add_keys(struct splitting *splitting, const struct cpt_tree *t
     return status;
 }
 
+/* The part of @node of the group's tree. */
+static struct part part_in(const struct cpt_pprof_group *group, uint32_t node,
+                           unsigned kind)
+{
+    if (kind == CPT_PPROF_DRAG) {
+        const struct cpt_gain gain = cpt_gain_of(group->tree, node);
+
+        return (struct part){.weighted_ns =
+                                 cpt_gain_weight(group->tree) * gain.drag.mean_ns,
+                             .present_count = gain.known_count};
+    }
+    const struct cpt_stats stats = cpt_stats_of(group->tree, node);
+
+    return (struct part){.weighted_ns = group->share * stats.self.mean_ns,
+                         .present_count = stats.present_count};
+}
+
 /* Fills @parts, by node of the whole tree, from a group. @nodes becomes the map from
  * nodes of the group's tree to those of the whole tree. */
 static cpt_status add_group(struct splitting *splitting,
-                            const struct cpt_pprof_group *group, struct part *parts,
-                            uint32_t *nodes)
+                            const struct cpt_pprof_group *group, unsigned kind,
+                            struct part *parts, uint32_t *nodes)
 {
     for (uint32_t i = 1; i < cpt_tree_node_count(group->tree); i++) {
         const uint32_t parent = cpt_tree_parent(group->tree, i);
-        const struct cpt_stats stats = cpt_stats_of(group->tree, i);
         uint32_t number = 0;
         const cpt_status status =
             number_of(splitting, group->tree, i,
@@ -89,9 +106,7 @@ static cpt_status add_group(struct splitting *splitting,
         if (nodes[i] >= splitting->node_count) {
             return CPT_INVALID;
         }
-        parts[nodes[i]] =
-            (struct part){.weighted_ns = group->share * stats.self.mean_ns,
-                          .present_count = stats.present_count};
+        parts[nodes[i]] = part_in(group, i, kind);
     }
     return CPT_OK;
 }
@@ -108,7 +123,7 @@ static cpt_status add_groups(struct splitting *splitting,
 
         status = nodes == NULL
                      ? CPT_NO_MEMORY
-                     : add_group(splitting, group,
+                     : add_group(splitting, group, options->kind,
                                  splitting->parts + i * splitting->node_count, nodes);
         cpt_alloc_free(splitting->alloc, nodes);
     }

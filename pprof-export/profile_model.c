@@ -18,6 +18,7 @@
  */
 #include "pprof-export/profile_model.h"
 
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 #include "cpt/cpt_path.h"
 
@@ -54,11 +55,21 @@ static cpt_status add_text(struct cpti_profile *profile, struct cpt_bytes text,
 
 static cpt_status add_types(struct cpti_profile *profile)
 {
-    static const char *const words[CPTI_VALUE_COUNT][2] = {
-        [CPTI_VALUE_REQUESTS] = {"requests", "count"},
-        [CPTI_VALUE_TOTAL] = {"critical_path_total", "nanoseconds"},
-        [CPTI_VALUE_AVERAGE] = {"critical_path", "nanoseconds"},
+    static const char *const kinds[2][CPTI_VALUE_COUNT][2] = {
+        [CPT_PPROF_CRITICAL_PATH] =
+            {
+                [CPTI_VALUE_REQUESTS] = {"requests", "count"},
+                [CPTI_VALUE_TOTAL] = {"critical_path_total", "nanoseconds"},
+                [CPTI_VALUE_AVERAGE] = {"critical_path", "nanoseconds"},
+            },
+        [CPT_PPROF_DRAG] =
+            {
+                [CPTI_VALUE_REQUESTS] = {"requests", "count"},
+                [CPTI_VALUE_TOTAL] = {"drag_total", "nanoseconds"},
+                [CPTI_VALUE_AVERAGE] = {"drag", "nanoseconds"},
+            },
     };
+    const char *const(*words)[2] = kinds[profile->kind];
     uint32_t empty = 0;
     cpt_status status = add_string(profile, "", &empty);
 
@@ -99,18 +110,53 @@ static double probability_of(cpt_weight weight)
     return (double)CPT_WEIGHT_ONE / (double)weight;
 }
 
-static cpt_status comment_on_requests(struct cpti_profile *profile)
+/* What the values of drags mean, and what not. */
+static cpt_status comment_on_drags(struct cpti_profile *profile)
 {
-    const cpt_weight lightest = cpt_tree_weight_min(profile->tree);
-    const cpt_weight heaviest = cpt_tree_weight_max(profile->tree);
+    static const char *const lines[] = {
+        "the drag of a stack is what a request would gain without its longest such "
+        "segment; without all of them it gains at least that",
+        "drags do not add up: read flat values of single stacks, not cum, sums or "
+        "shares",
+        "'requests' counts those with a known drag of the stack; merge profiles by "
+        "drag_total and requests",
+    };
     char line[COMMENT_BYTES];
-    cpt_status status = CPT_OK;
+    cpt_status status;
+
+    (void)snprintf(line, sizeof line,
+                   "average drags of %" PRIu64 " requests; of %" PRIu64
+                   " no drag is known, and they do not count",
+                   cpt_gain_request_count(profile->tree),
+                   cpt_tree_request_count(profile->tree) -
+                       cpt_gain_request_count(profile->tree));
+    status = comment(profile, line);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0] && status == CPT_OK; i++) {
+        status = comment(profile, lines[i]);
+    }
+    return status;
+}
+
+static cpt_status comment_on_paths(struct cpti_profile *profile)
+{
+    char line[COMMENT_BYTES];
 
     (void)snprintf(line, sizeof line,
                    "average critical path of %" PRIu64
                    " requests; one without a stack counts as 0",
                    cpt_tree_request_count(profile->tree));
-    status = comment(profile, line);
+    return comment(profile, line);
+}
+
+static cpt_status comment_on_requests(struct cpti_profile *profile)
+{
+    const cpt_weight lightest = cpt_tree_weight_min(profile->tree);
+    const cpt_weight heaviest = cpt_tree_weight_max(profile->tree);
+    char line[COMMENT_BYTES];
+    const cpt_status status = profile->kind == CPT_PPROF_DRAG
+                                  ? comment_on_drags(profile)
+                                  : comment_on_paths(profile);
+
     if (status != CPT_OK) {
         return status;
     }
@@ -335,6 +381,20 @@ static void add_sample(struct cpti_profile *profile, const struct cpt_tree_row *
     }
 }
 
+/* The same for the drag of a stack that has a known one. */
+static void add_drag(struct cpti_profile *profile, uint32_t node)
+{
+    const struct cpt_gain gain = cpt_gain_of(profile->tree, node);
+    struct cpti_sample sample = {.node = node};
+
+    if (gain.known_count != 0) {
+        sample.values[CPTI_VALUE_REQUESTS] = gain.known_count;
+        sample.values[CPTI_VALUE_TOTAL] = gain.drag_total_ns;
+        sample.values[CPTI_VALUE_AVERAGE] = gain.drag_ns;
+        profile->samples[profile->sample_count++] = sample;
+    }
+}
+
 static cpt_status add_rows(struct cpti_profile *profile,
                            const struct cpt_tree_walk *walk, const uint64_t *totals)
 {
@@ -348,12 +408,18 @@ static cpt_status add_rows(struct cpti_profile *profile,
     if (profile->node_functions == NULL || profile->samples == NULL) {
         return CPT_NO_MEMORY;
     }
-    profile->mean_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+    if (profile->kind == CPT_PPROF_CRITICAL_PATH) {
+        profile->mean_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+    }
     for (uint32_t i = 1; i < row_count && status == CPT_OK; i++) {
         const struct cpt_tree_row *row = cpt_tree_walk_row(walk, i);
 
         status = add_function(profile, row->node);
-        add_sample(profile, row, totals[i]);
+        if (profile->kind == CPT_PPROF_DRAG) {
+            add_drag(profile, row->node);
+        } else {
+            add_sample(profile, row, totals[i]);
+        }
     }
     return status;
 }
@@ -400,6 +466,7 @@ cpt_status cpti_profile_make(struct cpti_profile *profile,
 
     profile->alloc = alloc;
     profile->tree = tree;
+    profile->kind = options->kind;
     profile->strings.alloc = alloc;
     profile->function_keys.alloc = alloc;
     profile->time_unix_ns = options->time_unix_ns != 0 ? options->time_unix_ns

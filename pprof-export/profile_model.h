@@ -19,8 +19,8 @@
 
 #include "aggregate/cpt_tree.h"
 
-/* The sample types, in the order in which they are written. Never change it: pprof
- * subtracts only profiles that have the same ones. */
+/* The sample types of each kind, in the order in which they are written. Never change
+ * it: pprof subtracts only profiles that have the same ones. */
 enum {
     CPTI_VALUE_REQUESTS,
     CPTI_VALUE_TOTAL,
@@ -53,6 +53,7 @@ struct cpti_sample {
 struct cpti_profile {
     const struct cpt_alloc *alloc;
     const struct cpt_tree *tree;
+    unsigned kind; /* enum cpt_pprof_kind */
     struct cpti_strings strings;
     struct cpti_strings function_keys; /* (name, filename) -> index of a function */
     struct cpti_value_type types[CPTI_VALUE_COUNT];
@@ -73,7 +74,8 @@ struct cpti_profile {
     size_t group_count;
     uint32_t title; /* strings */
     uint64_t time_unix_ns;
-    uint64_t mean_ns; /* the sum that the averages must have */
+    uint64_t mean_ns; /* the sum that the averages must have; 0 of a kind whose values
+                         do not add up */
 };
 
 /* Fills @profile, which is zeroed, from @tree. Call cpti_profile_deinit() also after an

@@ -13,6 +13,7 @@
  */
 #include "pprof-export/profile_model.h"
 
+#include "aggregate/cpt_gain.h"
 #include "pprof-export/gzip.h"
 
 #include "profile.pb.h"
@@ -326,6 +327,13 @@ static cpt_status check_options(const struct cpt_tree *tree,
 {
     if (cpt_tree_request_count(tree) == 0) {
         return cpt_error_set(error, CPT_INVALID, 0, "there are no requests to average");
+    }
+    if (options->kind > CPT_PPROF_DRAG) {
+        return cpt_error_set(error, CPT_INVALID, 0, "there is no kind %u of profiles",
+                             options->kind);
+    }
+    if (options->kind == CPT_PPROF_DRAG && cpt_gain_request_count(tree) == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0, "no request has drags");
     }
     if (options->gzip_level < 0 || options->gzip_level > 9) {
         return cpt_error_set(error, CPT_INVALID, 0,
