@@ -73,6 +73,15 @@ static inline bool cpti_deque_is_empty(struct cpti_deque *deque)
     return (int64_t)(atomic_load(&deque->bottom) - top) <= 0;
 }
 
+/* How many works are in it. Owner only; thieves may just take some. */
+static inline size_t cpti_deque_length(struct cpti_deque *deque)
+{
+    const uint64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    const uint64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+
+    return bottom > top ? (size_t)(bottom - top) : 0;
+}
+
 /* false: it is full. Owner only. */
 static inline bool cpti_deque_push(struct cpti_deque *deque, struct cpt_work *work)
 {

@@ -23,6 +23,7 @@ struct cpti_occupant {
     uint64_t end_ns;               /* of `clock` */
     const struct cpt_clock *clock; /* NULL: its end is not known */
     uint32_t name_id;              /* see cpti_task_name(); 0: the thread was idle */
+    uint32_t request_number;       /* if traced: see framework/run/overlap.h */
     bool tells_idling;             /* the thread says when it has nothing to run */
 };
 

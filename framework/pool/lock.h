@@ -27,20 +27,21 @@ enum cpti_lock_rank {
      * one. */
     CPTI_RANK_REQUEST,
     CPTI_RANK_REQUEST_DEEPEST = CPTI_RANK_REQUEST + 32, /* CPT_NESTING_MAX */
-    CPTI_RANK_MUTEX,    /* struct cpt_mutex.lock: the queue of its waiters */
-    CPTI_RANK_SHARED,   /* struct cpt_shared.lock: the waiters of each key */
-    CPTI_RANK_HANDLE,   /* struct cpt_request_handle.lock: its request */
-    CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
-    CPTI_RANK_TRUST,    /* struct cpti_sampling.lock: the trusted networks */
-    CPTI_RANK_TENANTS,  /* struct cpti_policy.lock: the rates of tenants */
-    CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
-    CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
-    CPTI_RANK_POOL,     /* struct cpti_pool.lock and other executors: work, timers */
-    CPTI_RANK_HTTP,     /* struct cpt_http.lock: likewise, and references */
-    CPTI_RANK_STREAM,   /* struct cpti_grpc_exchange.lock: its messages */
-    CPTI_RANK_GRPC,     /* struct cpt_grpc.lock: calls, what is open, references */
-    CPTI_RANK_STALLS,   /* stall.c: the threads that are watched */
-    CPTI_RANK_NAMES     /* names.c: names of tasks, and those that requests make up */
+    CPTI_RANK_MUTEX,      /* struct cpt_mutex.lock: the queue of its waiters */
+    CPTI_RANK_SHARED,     /* struct cpt_shared.lock: the waiters of each key */
+    CPTI_RANK_HANDLE,     /* struct cpt_request_handle.lock: its request */
+    CPTI_RANK_COUNTERS,   /* struct cpti_counters.lock: the table of callees */
+    CPTI_RANK_TRUST,      /* struct cpti_sampling.lock: the trusted networks */
+    CPTI_RANK_TENANTS,    /* struct cpti_policy.lock: the rates of tenants */
+    CPTI_RANK_EXPERIMENT, /* struct cpti_experiment.lock: which frame, which arm */
+    CPTI_RANK_LOG,        /* struct cpt_log_queue.lock */
+    CPTI_RANK_WAITER,     /* the wait of cpt_request_run() */
+    CPTI_RANK_POOL,       /* struct cpti_pool.lock and other executors: work, timers */
+    CPTI_RANK_HTTP,       /* struct cpt_http.lock: likewise, and references */
+    CPTI_RANK_STREAM,     /* struct cpti_grpc_exchange.lock: its messages */
+    CPTI_RANK_GRPC,       /* struct cpt_grpc.lock: calls, what is open, references */
+    CPTI_RANK_STALLS,     /* stall.c: the threads that are watched */
+    CPTI_RANK_NAMES       /* names.c: names of tasks, and those that requests make up */
 };
 
 struct cpti_lock {

@@ -201,6 +201,16 @@ static unsigned pool_hunger(struct cpt_executor *executor)
            (others_wait(pool) ? (unsigned)CPT_HUNGRY_WORK : 0);
 }
 
+/* What a worker submits waits in its deque, and behind the inbox, too. */
+static size_t pool_queue_length(struct cpt_executor *executor)
+{
+    struct cpti_pool *pool = cpti_pool_of(executor);
+    struct cpti_place *place = cpti_pool_own_place(pool);
+
+    return atomic_load_explicit(&pool->inbox_count, memory_order_relaxed) +
+           (place != NULL ? cpti_deque_length(&place->deque) : 0);
+}
+
 /* --- Turns --- */
 
 /* Others wait, and this thread has not looked at them for TURN_NS. */
@@ -618,7 +628,8 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
                                            .hunger = pool_hunger,
                                            .help = pool_help,
                                            .block = pool_block,
-                                           .yield = pool_yield};
+                                           .yield = pool_yield,
+                                           .queue_length = pool_queue_length};
     atomic_init(&pool->state, CPTI_NO_SEAT + pool->worker_count * CPTI_SEAT);
     (void)sem_init(&pool->wake, 0, 0);
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);

@@ -100,6 +100,11 @@ static unsigned queue_hunger(struct cpt_executor *executor)
                : 0;
 }
 
+static size_t queue_length(struct cpt_executor *executor)
+{
+    return atomic_load_explicit(&queue_of(executor)->count, memory_order_relaxed);
+}
+
 static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct queue *queue = queue_of(executor);
@@ -222,7 +227,8 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
                                             .cancel = queue_cancel,
                                             .hunger = queue_hunger,
                                             .yield = queue_yield,
-                                            .help = queue_help};
+                                            .help = queue_help,
+                                            .queue_length = queue_length};
     cpti_lock_init(&queue->lock, CPTI_RANK_POOL);
     return &queue->executor;
 }

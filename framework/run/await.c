@@ -61,6 +61,9 @@ static void give_up(struct cpt_task *task, uint64_t arrive_ns,
     if (task->oldest != NULL) { /* else the request has failed */
         call = cpti_record_timeout(task->oldest, arrive_ns);
     }
+    if (task->request->keeps_edges) {
+        cpti_edges_give_up(task);
+    }
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;
 
@@ -131,6 +134,9 @@ struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
         task->timeout = NULL; /* the end of the request cancels it */
     }
     cpti_record_release(task, pending->call, pending->stands_for, arrive_ns);
+    if (__builtin_expect(task->request->keeps_edges, 0)) {
+        cpti_edges_over(task);
+    }
     if (task->wait != NULL) {
         cpti_wait_end(task);
         return NULL;
@@ -239,6 +245,9 @@ int cpti_task_wait(struct cpt_task *task)
     } else if (component != NULL) {
         cpti_record_waited(task, component, now_ns);
     }
+    if (__builtin_expect(request->keeps_edges, 0) && waits == 0) {
+        cpti_edges_pass(task, now_ns);
+    }
     cpti_lock_release(&request->lock);
     cpti_cancellables_cancel(&told);
     if (timeout != NULL) { /* not needed */
@@ -259,11 +268,8 @@ static void begin_wait(struct cpt_task *task)
 /* Adds @pending to the wait. false: it has ended. Lock held. */
 static bool add_to_wait(struct cpt_task *task, struct cpt_pending *pending)
 {
-    if (pending->status != CPT_WAITING) {
-        return false;
-    }
     pending->await_number = task->await_number;
-    return true;
+    return pending->status == CPT_WAITING;
 }
 
 static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn next)
@@ -342,6 +348,9 @@ cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pend
         outstanding_count += is_outstanding;
         ended_count += !is_outstanding;
     }
+    if (task->request->keeps_edges) {
+        cpti_edges_ask(task, wanted_count, ended_count, outstanding_count);
+    }
     if (unset != NULL && wanted_count <= ended_count + outstanding_count) {
         task->timer_status = CPT_OK;
         unset = NULL; /* not needed */
@@ -376,6 +385,9 @@ static cpt_status await_all(struct cpt_task *task, uint64_t timeout_ns,
     for (struct cpt_pending *pending = task->oldest; pending != NULL;
          pending = pending->next) {
         task->wanted_count += add_to_wait(task, pending);
+    }
+    if (task->request->keeps_edges) {
+        cpti_edges_ask_all(task);
     }
     cpti_lock_release(&task->request->lock);
     return ask(task, timeout_ns, next);

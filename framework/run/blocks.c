@@ -374,6 +374,8 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
         if (options->measures_cpu) {
             request->off_cpu_ns = cpt_arena_take(
                 &request->notes, options->plan->task_count * sizeof(uint64_t));
+            request->starved = cpt_arena_take(
+                &request->notes, options->plan->task_count * sizeof(void *));
         }
     }
     *made = request;
@@ -402,6 +404,21 @@ static void trim_path(struct cpt_request *request)
         cpt_path_free(request->path);
         request->path = NULL;
     }
+}
+
+size_t cpti_request_bytes(const struct cpt_request *request)
+{
+    const struct cpti_quota *quota = request->nest.quota;
+    size_t bytes = quota != NULL
+                       ? atomic_load_explicit(&quota->bytes, memory_order_relaxed)
+                       : request->plain_bytes + request->arena.used_bytes;
+
+    if (request->is_traced) {
+        bytes +=
+            request->block_bytes - request->plain_bytes +
+            atomic_load_explicit(&request->notes_quota->bytes, memory_order_relaxed);
+    }
+    return bytes;
 }
 
 void cpti_request_destroy(struct cpt_request *request)

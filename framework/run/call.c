@@ -9,12 +9,13 @@
 #include <stdio.h>
 
 static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
-                             struct cpt_path *callee)
+                             struct cpt_path *callee, uint64_t *clamped)
 {
     const struct cpt_metadata_decode_options options = {
         .struct_bytes = sizeof options,
         .alloc = alloc,
         .bytes_max = call->reply_bytes, /* no more than was asked for */
+        .clamped_drags = clamped,
     };
     struct cpt_metadata_summary summary;
     cpt_status status =
@@ -39,6 +40,7 @@ cpt_status cpti_call_open(struct cpti_call_observer *observer,
                           struct cpt_path *callee)
 {
     cpt_status status = CPT_OK;
+    uint64_t clamped = 0;
 
     if (call->outcome == CPT_CALL_COMPONENT) {
         return cpti_run_open(call, callee);
@@ -46,9 +48,12 @@ cpt_status cpti_call_open(struct cpti_call_observer *observer,
     if (observer != NULL) {
         observer->opened(observer, call->reply_bytes);
     }
-    status = open_reply(alloc, call, callee);
+    status = open_reply(alloc, call, callee, &clamped);
     if (status != CPT_OK && observer != NULL) {
         observer->blind_spot(observer, call);
+    }
+    if (clamped != 0 && observer != NULL) {
+        observer->clamped(observer, call, clamped);
     }
     return status;
 }

@@ -41,6 +41,12 @@ struct cpti_call_observer {
                     uint64_t undercount_ns, int is_inconsistent);
     /* A timer of a request could not be set. */
     void (*timer_failed)(struct cpti_call_observer *observer);
+    /* A path that should have drags was made with them, or, if not @are_made, without,
+     * as the request is too large. */
+    void (*dragged)(struct cpti_call_observer *observer, bool are_made);
+    /* @count drags that the callee sent were above their segments. */
+    void (*clamped)(struct cpti_call_observer *observer,
+                    const struct cpt_trace_call *call, uint64_t count);
 };
 
 /* Makes the path of the callee of @call, or of the run within the request, from its

@@ -37,8 +37,8 @@ LIST_HEAD(cpti_cancellables, cpti_cancellable);
 struct cpti_held {
     struct cpti_cancellable cancellable; /* in cpt_request.held_locks */
     const struct cpti_resource *resource;
-    uint32_t task;    /* its number */
-    uint32_t name_id; /* and name; only of a semaphore */
+    uint32_t task;   /* its number */
+    uint64_t tenant; /* and who; only of a semaphore */
 };
 
 /* @task holds @held from now on. Lock held. */

@@ -186,6 +186,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
     }
     made->inherited = parent->inherited;
     made->inherited.span_seed = seed_of(component);
+    made->keeps_edges = made->is_traced && parent->keeps_edges;
     made->deadline_ns = parent->deadline_ns; /* its calls have no more time either */
     made->nest.parent = parent;
     made->nest.quota = quota;

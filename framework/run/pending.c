@@ -97,6 +97,9 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
     cpti_pending_drop(pending, status);
     (void)cpti_cancellable_remove(&pending->cancellable);
     cpti_record_arrival(pending, arrive_ns);
+    if (__builtin_expect(pending->request->keeps_edges, 0)) {
+        cpti_edges_came(pending, arrive_ns);
+    }
     if (pending->await_number != task->await_number || task->wanted_count == 0) {
         return NULL; /* its task does not wait for it */
     }
@@ -214,6 +217,9 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
 
     made->stands_for = number + 1;
     cpti_pending_begin(made, CPTI_PENDING_TASK, task, now_ns);
+    if (request->keeps_edges && cpti_record_trace(task) == NULL) {
+        cpti_record_lost(request);
+    }
     if (!demand->is_started && !request->plan->tasks[number].is_eager) {
         demand->is_started = true;
         demand->starter = task->number + 1;

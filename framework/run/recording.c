@@ -18,27 +18,15 @@
  */
 #include "framework/run/recording.h"
 
+#include "cpt/cpt_drag.h"
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
+#include "framework/run/recording_open.h"
 
 #include <string.h>
 
-enum { FIRST_STUBS = 8, FIRST_TRACES = 32 };
-
-/* A walk over few tasks allocates nothing. */
-struct walk {
-    struct cpt_request *request;
-    struct cpt_arena arena; /* of the stubs that it makes after the first */
-    struct cpti_task_trace **traces;
-    size_t trace_count;
-    size_t trace_capacity;
-    size_t stub_count;
-    struct cpti_task_trace *first_traces[FIRST_TRACES];
-    struct cpti_task_trace first_stubs[FIRST_STUBS]; /* cleared when they are taken */
-};
-
 /* Makes room for more than the first traces. */
-static cpt_status grow_traces(struct walk *walk)
+static cpt_status grow_traces(struct cpti_walk *walk)
 {
     const bool is_first = walk->traces == walk->first_traces;
     struct cpti_task_trace **grown = is_first ? NULL : walk->traces;
@@ -58,7 +46,7 @@ static cpt_status grow_traces(struct walk *walk)
 }
 
 /* The walk knows @traced from now on. */
-static cpt_status add_trace(struct walk *walk, struct cpti_task_trace *traced)
+static cpt_status add_trace(struct cpti_walk *walk, struct cpti_task_trace *traced)
 {
     const cpt_status status =
         walk->trace_count < walk->trace_capacity ? CPT_OK : grow_traces(walk);
@@ -72,20 +60,19 @@ static cpt_status add_trace(struct walk *walk, struct cpti_task_trace *traced)
 }
 
 /* A new trace, all zero, or NULL. */
-static struct cpti_task_trace *take_stub(struct walk *walk)
+static struct cpti_task_trace *take_stub(struct cpti_walk *walk)
 {
     struct cpti_task_trace *stub = NULL;
 
-    if (walk->stub_count == FIRST_STUBS) {
-        return cpt_arena_take(&walk->arena, sizeof *stub);
+    if (walk->arena != &walk->own_arena || walk->stub_count == CPTI_FIRST_STUBS) {
+        return cpt_arena_take(walk->arena, sizeof *stub);
     }
     stub = &walk->first_stubs[walk->stub_count++];
     memset(stub, 0, sizeof *stub);
     return stub;
 }
 
-/* The trace of task @number, not yet opened if it is new, or NULL. */
-static struct cpt_trace_task *trace_of(struct walk *walk, uint32_t number)
+struct cpt_trace_task *cpti_walk_task(struct cpti_walk *walk, uint32_t number)
 {
     const uint16_t known = walk->request->records[number].trace_index;
     struct cpti_task_trace *traced = NULL;
@@ -102,11 +89,6 @@ static struct cpt_trace_task *trace_of(struct walk *walk, uint32_t number)
     return add_trace(walk, traced) == CPT_OK ? &traced->task : NULL;
 }
 
-static uint64_t end_of(const struct cpt_request *request, uint32_t number)
-{
-    return atomic_load_explicit(&request->records[number].end_ns, memory_order_relaxed);
-}
-
 /* The latest of the inputs of task @number but that of @unblocker; 0 if all were there
  * from the beginning. */
 static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
@@ -119,18 +101,11 @@ static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
         const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
 
         if (giver != CPTI_NO_TASK && giver != unblocker &&
-            end_of(request, giver) > runner_up_ns) {
-            runner_up_ns = end_of(request, giver);
+            cpti_record_end_ns(request, giver) > runner_up_ns) {
+            runner_up_ns = cpti_record_end_ns(request, giver);
         }
     }
     return runner_up_ns;
-}
-
-/* When task @number began; 0: it queues, and its record is not complete. */
-static uint64_t start_of(const struct cpt_request *request, uint32_t number)
-{
-    return atomic_load_explicit(&request->records[number].start_ns,
-                                memory_order_acquire);
 }
 
 /* The number + 1 of the task that brought the last input of task @number, or started
@@ -142,7 +117,7 @@ static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
     uint64_t latest_ns = 0;
     uint32_t unblocker = 0;
 
-    if (start_of(request, number) != 0) {
+    if (cpti_record_start_ns(request, number) != 0) {
         return request->records[number].unblocker;
     }
     if (demand != NULL && demand->starter != 0) {
@@ -152,16 +127,37 @@ static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
     for (uint32_t i = 0; i < plan->input_count; i++) {
         const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
 
-        if (giver != CPTI_NO_TASK && end_of(request, giver) > latest_ns) {
-            latest_ns = end_of(request, giver);
+        if (giver != CPTI_NO_TASK && cpti_record_end_ns(request, giver) > latest_ns) {
+            latest_ns = cpti_record_end_ns(request, giver);
             unblocker = giver + 1;
         }
     }
     return unblocker;
 }
 
+void cpti_record_queued(struct cpt_task *task, const struct cpti_queued *queued)
+{
+    struct cpt_request *request = task->request;
+    struct cpti_queued *all =
+        atomic_load_explicit(&request->queued, memory_order_acquire);
+
+    if (all == NULL) {
+        cpti_lock_take(&request->lock);
+        all = atomic_load_explicit(&request->queued, memory_order_relaxed);
+        if (all == NULL) {
+            all = cpt_arena_take(&request->notes,
+                                 request->plan->task_count * sizeof *all);
+            atomic_store_explicit(&request->queued, all, memory_order_release);
+        }
+        cpti_lock_release(&request->lock);
+    }
+    if (all != NULL) { /* else there is no memory for notes: it is not known */
+        all[task->number] = *queued;
+    }
+}
+
 /* What made the task ready, when, and by what margin. */
-static cpt_status open_beginning(struct walk *walk, struct cpti_task_trace *traced)
+static cpt_status open_beginning(struct cpti_walk *walk, struct cpti_task_trace *traced)
 {
     const struct cpt_request *request = walk->request;
     const uint32_t number = traced->number;
@@ -174,7 +170,7 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_task_trace *trac
     bool is_by_start = false;
 
     if (demand != NULL && demand->starter != 0) {
-        task->starter = trace_of(walk, demand->starter - 1);
+        task->starter = cpti_walk_task(walk, demand->starter - 1);
         if (task->starter == NULL) {
             return CPT_NO_MEMORY;
         }
@@ -187,8 +183,9 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_task_trace *trac
         return CPT_OK;
     }
     task->begin = CPT_BEGIN_TASK;
-    task->unblocker = trace_of(walk, unblocker - 1);
-    task->ready_ns = is_by_start ? demand->started_ns : end_of(request, unblocker - 1);
+    task->unblocker = cpti_walk_task(walk, unblocker - 1);
+    task->ready_ns =
+        is_by_start ? demand->started_ns : cpti_record_end_ns(request, unblocker - 1);
     runner_up_ns = runner_up_of(request, number, unblocker - 1);
     if (demand != NULL && !is_by_start && demand->started_ns > runner_up_ns) {
         runner_up_ns = demand->started_ns;
@@ -201,7 +198,7 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_task_trace *trac
 }
 
 /* What ended the waits of a task, and the occupants of its worker. false: no memory. */
-static bool open_awaits(struct walk *walk, struct cpti_task_trace *traced)
+static bool open_awaits(struct cpti_walk *walk, struct cpti_task_trace *traced)
 {
     struct cpt_trace_await *await = traced->task.last_await;
 
@@ -212,8 +209,10 @@ static bool open_awaits(struct walk *walk, struct cpti_task_trace *traced)
             continue;
         }
         await->occupant = cpti_task_name(own->occupant);
+        await->occupant_request =
+            cpti_overlap_other(walk->request, own->occupant_request);
         if (own->released_by != 0) {
-            await->task = trace_of(walk, own->released_by - 1);
+            await->task = cpti_walk_task(walk, own->released_by - 1);
             if (await->task == NULL) {
                 return false;
             }
@@ -239,10 +238,25 @@ static void open_lost(const struct cpt_request *request, struct cpti_task_trace 
     task->last_await = &traced->lost;
 }
 
-/* See struct cpt_trace.open_task. */
-static cpt_status open_task(void *context, struct cpt_trace_task *task)
+/* How its task, which has begun, had queued. */
+static void open_queued(const struct cpt_request *request,
+                        struct cpti_task_trace *traced)
 {
-    struct walk *walk = context;
+    const struct cpti_queued *all =
+        atomic_load_explicit(&request->queued, memory_order_acquire);
+
+    if (all != NULL) {
+        const struct cpti_queued *queued = &all[traced->number];
+
+        traced->task.occupant_request =
+            cpti_overlap_other(request, queued->occupant_request);
+        traced->task.queue_length = queued->queue_length;
+    }
+}
+
+cpt_status cpti_walk_open(void *context, struct cpt_trace_task *task)
+{
+    struct cpti_walk *walk = context;
     const struct cpt_request *request = walk->request;
     struct cpti_task_trace *traced = task->source;
     const struct cpti_plan_task *plan = &request->plan->tasks[traced->number];
@@ -251,23 +265,28 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
     task->name = plan->frame_name;
     task->group = plan->group;
     task->executor = request->executor_name;
-    task->start_ns = start_of(request, traced->number);
+    task->start_ns = cpti_record_start_ns(request, traced->number);
     task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
     if (task->start_ns == 0) {
         task->start_ns = request->trace.response_ns; /* it queues */
     } else {
         task->occupant = cpti_task_name(record->occupant & ~CPTI_LOST_WAITS);
+        open_queued(request, traced);
         open_lost(request, traced);
     }
-    task->off_cpu_ns =
-        request->off_cpu_ns != NULL ? request->off_cpu_ns[traced->number] : 0;
+    if (request->off_cpu_ns != NULL) {
+        task->off_cpu_ns = request->off_cpu_ns[traced->number];
+    }
+    if (request->starved != NULL) {
+        task->starved = request->starved[traced->number];
+    }
     return open_awaits(walk, traced) ? open_beginning(walk, traced) : CPT_NO_MEMORY;
 }
 
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
 {
-    const struct cpt_request *request = ((struct walk *)context)->request;
+    const struct cpt_request *request = ((struct cpti_walk *)context)->request;
 
     return cpti_call_open(request->inherited.observer, request->alloc, call, callee);
 }
@@ -275,12 +294,11 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
 static void spliced(void *context, const struct cpt_trace_call *call,
                     uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent)
 {
-    cpti_call_spliced(((struct walk *)context)->request->inherited.observer, call,
+    cpti_call_spliced(((struct cpti_walk *)context)->request->inherited.observer, call,
                       overcount_ns, undercount_ns, is_inconsistent);
 }
 
-/* The walk knows the traces of all tasks that have waited. */
-static cpt_status add_waited(struct walk *walk)
+cpt_status cpti_walk_add_waited(struct cpti_walk *walk)
 {
     cpt_status status = CPT_OK;
 
@@ -291,29 +309,65 @@ static cpt_status add_waited(struct walk *walk)
     return status;
 }
 
-static void forget_indices(const struct walk *walk)
+void cpti_walk_forget(const struct cpti_walk *walk)
 {
     for (size_t i = 0; i < walk->trace_count; i++) {
         walk->request->records[walk->traces[i]->number].trace_index = 0;
     }
 }
 
+/* --- Drags --- */
+
+static bool wants_drags(const struct cpt_request *request)
+{
+    return request->keeps_edges && request->inherited.ask.wants_drag;
+}
+
+/* The drags of the request of @walk, which has just begun; NULL: there are none, which
+ * is counted. The records lie in @arena. Lock held if the request is shared. */
+static struct cpt_drags *make_drags(struct cpti_walk *walk, struct cpt_arena *arena)
+{
+    const struct cpt_request *request = walk->request;
+    struct cpti_call_observer *observer = request->inherited.observer;
+    struct cpt_drags *drags = NULL;
+    struct cpt_dag_records records;
+
+    if (request->plan->task_count > CPTI_DRAG_TASKS_MAX ||
+        cpti_walk_dag(walk, arena, &records) != CPT_OK ||
+        cpt_drags_new(request->alloc, &records, 0, &drags, NULL) != CPT_OK) {
+        drags = NULL;
+    }
+    if (observer != NULL) {
+        observer->dragged(observer, drags != NULL);
+    }
+    return drags;
+}
+
+/* --- The walk --- */
+
 /* Lock held if the request is shared. */
-static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
+static cpt_status walk_locked(struct cpti_walk *walk, struct cpt_path *path,
                               struct cpt_error *error)
 {
     struct cpt_request *request = walk->request;
     struct cpt_trace *trace = &request->trace;
-    cpt_status status = add_waited(walk);
+    struct cpt_drags *drags = NULL;
+    struct cpt_arena arena; /* of the records that they are made of */
+    cpt_status status = cpti_walk_add_waited(walk);
 
-    trace->open_task = open_task;
+    if (wants_drags(request)) {
+        cpt_arena_init(&arena, request->alloc, 0, CPTI_DRAG_BYTES_MAX);
+        drags = status == CPT_OK ? make_drags(walk, &arena) : NULL;
+    }
+    trace->drags = drags;
+    trace->open_task = cpti_walk_open;
     trace->measures_off_cpu = request->off_cpu_ns != NULL;
     trace->open_callee = open_callee;
     trace->spliced = spliced;
     trace->context = walk;
     trace->answered_by = NULL;
     if (request->answered_by != 0 && status == CPT_OK) {
-        trace->answered_by = trace_of(walk, request->answered_by - 1);
+        trace->answered_by = cpti_walk_task(walk, request->answered_by - 1);
         status = trace->answered_by != NULL ? CPT_OK : CPT_NO_MEMORY;
     }
     if (status == CPT_OK) {
@@ -321,36 +375,43 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     } else {
         (void)cpt_error_set(error, status, 0, "no memory for the walk");
     }
-    forget_indices(walk);
+    trace->drags = NULL;
+    cpti_walk_forget(walk);
+    if (wants_drags(request)) {
+        cpt_drags_free(drags);
+        cpt_arena_deinit(&arena);
+    }
     return status;
 }
 
 /* Does not clear it as a whole, as it is large. */
-static void walk_init(struct walk *walk, struct cpt_request *request)
+void cpti_walk_init(struct cpti_walk *walk, struct cpt_request *request,
+                    struct cpt_arena *arena)
 {
     walk->request = request;
     walk->traces = walk->first_traces;
     walk->trace_count = 0;
-    walk->trace_capacity = FIRST_TRACES;
+    walk->trace_capacity = CPTI_FIRST_TRACES;
     walk->stub_count = 0;
-    cpt_arena_init(&walk->arena, request->alloc, 0, 0);
+    walk->arena = arena != NULL ? arena : &walk->own_arena;
+    cpt_arena_init(&walk->own_arena, request->alloc, 0, 0);
 }
 
-static void walk_deinit(struct walk *walk)
+void cpti_walk_deinit(struct cpti_walk *walk)
 {
     if (walk->traces != walk->first_traces) {
         cpt_alloc_free(walk->request->alloc, (void *)walk->traces);
     }
-    cpt_arena_deinit(&walk->arena);
+    cpt_arena_deinit(&walk->own_arena);
 }
 
 cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
                                struct cpt_error *error)
 {
-    struct walk walk;
+    struct cpti_walk walk;
     cpt_status status = CPT_OK;
 
-    walk_init(&walk, request);
+    cpti_walk_init(&walk, request, NULL);
     if (request->is_shared) {
         /* Tasks that the output did not wait for may still run, and note things. */
         cpti_lock_take(&request->lock);
@@ -359,34 +420,34 @@ cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *pat
     } else {
         status = walk_locked(&walk, path, error);
     }
-    walk_deinit(&walk);
+    cpti_walk_deinit(&walk);
     return status;
 }
 
 /* --- For spans --- */
 
 /* Lock held. */
-static cpt_status visit_locked(struct walk *walk,
+static cpt_status visit_locked(struct cpti_walk *walk,
                                void (*visit)(void *context,
                                              const struct cpt_trace_task *task),
                                void *context)
 {
     struct cpt_request *request = walk->request;
-    cpt_status status = add_waited(walk);
+    cpt_status status = cpti_walk_add_waited(walk);
 
     for (uint32_t i = 0; i < request->plan->task_count && status == CPT_OK; i++) {
         struct cpt_trace_task *task = NULL;
 
-        if (start_of(request, i) == 0) {
+        if (cpti_record_start_ns(request, i) == 0) {
             continue;
         }
-        task = trace_of(walk, i);
-        status = task != NULL ? open_task(walk, task) : CPT_NO_MEMORY;
+        task = cpti_walk_task(walk, i);
+        status = task != NULL ? cpti_walk_open(walk, task) : CPT_NO_MEMORY;
         if (status == CPT_OK) {
             visit(context, task);
         }
     }
-    forget_indices(walk);
+    cpti_walk_forget(walk);
     return status;
 }
 
@@ -395,13 +456,13 @@ cpt_status cpti_recording_visit(struct cpt_request *request,
                                               const struct cpt_trace_task *task),
                                 void *context)
 {
-    struct walk walk;
+    struct cpti_walk walk;
     cpt_status status = CPT_OK;
 
-    walk_init(&walk, request);
+    cpti_walk_init(&walk, request, NULL);
     cpti_lock_take(&request->lock);
     status = visit_locked(&walk, visit, context);
     cpti_lock_release(&request->lock);
-    walk_deinit(&walk);
+    cpti_walk_deinit(&walk);
     return status;
 }

@@ -13,8 +13,12 @@
 #ifndef CPT_RECORDING_H
 #define CPT_RECORDING_H
 
+#include "cpt/cpt_dag_draft.h"
 #include "framework/pool/executor.h"
+#include "framework/run/overlap.h"
 #include "framework/run/request.h"
+#include "framework/run/span_ids.h"
+#include "framework/run/starving.h"
 
 #include <time.h>
 
@@ -61,6 +65,7 @@ static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns
         if (!is_next || task->step_cpu_ns == 0) {
             task->step_cpu_ns = cpti_thread_cpu_ns();
         }
+        cpti_starving_begin(task, task->step_cpu_ns);
     }
 }
 
@@ -69,18 +74,30 @@ static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns
 static inline void cpti_record_step_end(struct cpt_task *task,
                                         struct cpt_trace_await *await, uint64_t now_ns)
 {
+    struct cpt_request *request = task->request;
+    const struct cpt_trace_starved *starved = NULL;
     uint64_t wall_ns = 0;
     uint64_t cpu_ns = 0;
+    uint64_t off_ns = 0;
 
-    if (task->request->off_cpu_ns != NULL) {
-        const uint64_t cpu_now_ns = cpti_thread_cpu_ns();
-
-        wall_ns = now_ns - task->step_begin_ns;
-        cpu_ns = cpu_now_ns - task->step_cpu_ns;
-        task->step_cpu_ns = cpu_now_ns;
-        *(await != NULL ? &await->off_cpu_ns
-                        : &task->request->off_cpu_ns[task->number]) =
-            wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
+    if (request->off_cpu_ns == NULL) {
+        return;
+    }
+    cpu_ns = cpti_thread_cpu_ns();
+    wall_ns = now_ns - task->step_begin_ns;
+    off_ns = wall_ns > cpu_ns - task->step_cpu_ns
+                 ? wall_ns - (cpu_ns - task->step_cpu_ns)
+                 : 0;
+    task->step_cpu_ns = cpu_ns;
+    starved = cpti_starving_end(task, cpu_ns, off_ns);
+    if (await != NULL) {
+        await->off_cpu_ns = off_ns;
+        await->starved = starved;
+        return;
+    }
+    request->off_cpu_ns[task->number] = off_ns;
+    if (request->starved != NULL) {
+        request->starved[task->number] = starved;
     }
 }
 
@@ -117,18 +134,31 @@ static inline uint64_t cpti_record_ready_ns(const struct cpt_request *request,
 }
 
 /* The task that had this thread while another one of @request waited, from @begin_ns
- * on; 0: none, or it is not known. */
+ * on; 0: none, or it is not known. *@number is that of its request, or 0. */
 static inline uint32_t cpti_record_occupant(const struct cpt_request *request,
-                                            uint64_t begin_ns)
+                                            uint64_t begin_ns, uint32_t *number)
 {
     const struct cpti_occupant *occupant = &cpti_thread_occupant;
 
+    *number = 0;
     if (occupant->clock == NULL) {
         return occupant->tells_idling ? occupant->name_id : 0;
     }
-    return occupant->clock == request->clock && occupant->end_ns > begin_ns
-               ? occupant->name_id
-               : 0;
+    if (occupant->clock != request->clock || occupant->end_ns <= begin_ns) {
+        return 0;
+    }
+    *number = occupant->request_number;
+    return occupant->name_id;
+}
+
+/* @task, or the bundle in it, is traced and about to be submitted. */
+static inline void cpti_record_submit(struct cpt_task *task)
+{
+    struct cpt_executor *executor = task->request->executor;
+    const size_t length =
+        executor->queue_length != NULL ? executor->queue_length(executor) : 0;
+
+    task->queue_length = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
 
 /* This thread has run a step of a task with the name @name_id, which ended at
@@ -138,10 +168,16 @@ static inline void cpti_record_leave(const struct cpt_request *request,
 {
     cpti_thread_occupant.name_id = name_id;
     cpti_thread_occupant.clock = is_traced ? request->clock : NULL;
+    if (is_traced) {
+        cpti_thread_occupant.request_number = request->inherited.overlap_number;
+    }
     if (is_traced && end_ns != 0) {
         cpti_thread_occupant.end_ns = end_ns;
     }
 }
+
+/* Notes @queued of @task, which has not begun yet. Lock not held. Rare; recording.c. */
+void cpti_record_queued(struct cpt_task *task, const struct cpti_queued *queued);
 
 /* The task begins at @now_ns. 0: it begins now, out of a queue. */
 static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
@@ -149,12 +185,19 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
     const bool is_next = now_ns != 0;
 
     if (!is_next) {
+        struct cpti_queued queued = {0, task->queue_length};
+
         now_ns = cpti_record_now(task->request);
         task->record->occupant =
             cpti_thread_occupant.name_id != 0
                 ? cpti_record_occupant(
-                      task->request, cpti_record_ready_ns(task->request, task->number))
+                      task->request, cpti_record_ready_ns(task->request, task->number),
+                      &queued.occupant_request)
                 : 0;
+        if (queued.occupant_request != 0 || queued.queue_length != 0) {
+            cpti_record_queued(task, &queued);
+        }
+        task->queue_length = 0;
     }
     /* Release: a walk that sees it sees the rest of the record, too. */
     atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_release);
@@ -174,8 +217,9 @@ static inline bool cpti_record_is_over(const struct cpt_request *request)
 /* A wait, and which task or call released it. */
 struct cpti_await {
     struct cpt_trace_await await; /* first */
-    uint32_t released_by; /* number of that task + 1; 0: by a call, or nothing */
-    uint32_t occupant;    /* of the worker while the task queued */
+    uint32_t released_by;      /* number of that task + 1; 0: by a call, or nothing */
+    uint32_t occupant;         /* of the worker while the task queued, and … */
+    uint32_t occupant_request; /* … the number of its request: see overlap.h */
 };
 
 /* What the walk reads of @task, which is traced; NULL: there is no memory for it. */
@@ -198,6 +242,36 @@ static inline struct cpti_task_trace *cpti_record_trace(struct cpt_task *task)
     task->request->traces = traced;
     return traced;
 }
+
+/* --- Edges, recording_edges.c: if the request keeps them. Lock held. --- */
+
+/* @pending has ended at @arrive_ns, and is not outstanding any more. */
+void cpti_edges_came(const struct cpt_pending *pending, uint64_t arrive_ns);
+
+/* @task asks for all that it has started. */
+void cpti_edges_ask_all(struct cpt_task *task);
+
+/* @task asks for @wanted_count of what has the number of its wait, of which
+ * @ended_count have ended and @outstanding_count have not. */
+void cpti_edges_ask(struct cpt_task *task, size_t wanted_count, size_t ended_count,
+                    size_t outstanding_count);
+
+/* The record of the wait of @task begins: it is told what came before. */
+void cpti_edges_block(struct cpt_task *task);
+
+/* @task goes on at once at @now_ns, as what it asked for had come: that is noted as a
+ * wait that took no time. */
+void cpti_edges_pass(struct cpt_task *task, uint64_t now_ns);
+
+/* The same for @pending alone, in a step. */
+void cpti_edges_pass_one(struct cpt_task *task, const struct cpt_pending *pending);
+
+/* The wait of @task is over: without what is outstanding of it, up to as many as it did
+ * not need. */
+void cpti_edges_over(struct cpt_task *task);
+
+/* The same, at its deadline: without all that is outstanding. */
+void cpti_edges_give_up(struct cpt_task *task);
 
 /* @task begins to wait at @block_ns. */
 static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
@@ -229,6 +303,9 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     }
     await->resume_ns = UINT64_MAX; /* not yet */
     task->await = await;
+    if (task->request->keeps_edges) {
+        cpti_edges_block(task);
+    }
 }
 
 /* Task @number will never run, as @giver failed at @end_ns: it is noted as a task that
@@ -326,14 +403,16 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
         return;
     }
     await->resume_ns = resume_ns;
-    if (await != &task->trace->lost) {
-        ((struct cpti_await *)await)->occupant =
-            has_queued
-                ? cpti_record_occupant(task->request, await->arrive_ns > await->block_ns
-                                                          ? await->arrive_ns
-                                                          : await->block_ns)
-                : 0;
+    if (has_queued && await != &task->trace->lost) {
+        struct cpti_await *own = (struct cpti_await *)await;
+
+        own->occupant = cpti_record_occupant(
+            task->request,
+            await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns,
+            &own->occupant_request);
+        await->queue_length = task->queue_length;
     }
+    task->queue_length = 0;
     cpti_record_step_begin(task, resume_ns, false);
 }
 
@@ -352,6 +431,16 @@ static inline void cpti_record_waited(struct cpt_task *task,
     }
 }
 
+/* @tenant (overlap.h) is what @call, which may be NULL, waits for. */
+static inline void cpti_record_holder(const struct cpt_request *request,
+                                      struct cpt_trace_call *call, uint64_t tenant)
+{
+    if (call != NULL) {
+        call->holder = cpti_task_name(cpti_tenant_name(tenant));
+        call->holder_request = cpti_overlap_other(request, cpti_tenant_request(tenant));
+    }
+}
+
 /* --- Calls. Lock held. --- */
 
 /* Memory for the record of a call of @request; NULL: there is none. */
@@ -359,7 +448,7 @@ static inline struct cpt_trace_call *cpti_record_call(struct cpt_request *reques
 {
     struct cpti_call *call = NULL;
 
-    if (request->inherited.span_seed == 0) {
+    if (!request->keeps_edges) {
         return cpt_arena_take(&request->notes, sizeof(struct cpt_trace_call));
     }
     call = cpt_arena_take(&request->notes, sizeof *call);
@@ -397,6 +486,22 @@ static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
     return call;
 }
 
+/* The id of @call, an RPC of @request that goes out now, for the callee. 0: the graph
+ * of the request is not kept, or the record of the call is lost. */
+static inline uint64_t cpti_record_call_id(struct cpt_request *request,
+                                           struct cpt_trace_call *call)
+{
+    struct cpti_kept *kept = request->inherited.kept;
+
+    if (kept == NULL || call == NULL) {
+        return 0;
+    }
+    call->id =
+        cpti_span_id(kept->seed, atomic_fetch_add_explicit(&kept->call_count, 1,
+                                                           memory_order_relaxed));
+    return call->id;
+}
+
 /* @pending arrives. */
 static inline void cpti_record_arrival(const struct cpt_pending *pending,
                                        uint64_t arrive_ns)
@@ -419,7 +524,7 @@ static inline void cpti_record_wanted(const struct cpt_pending *pending)
     if (pending->stands_for != 0) {
         cpti_request_demand(request, pending->stands_for - 1)->waiter =
             (uint16_t)(number + 1);
-    } else if (pending->call != NULL && request->inherited.span_seed != 0) {
+    } else if (pending->call != NULL && request->keeps_edges) {
         ((struct cpti_call *)pending->call)->waiter = number + 1;
     }
 }
@@ -464,5 +569,19 @@ cpt_status cpti_recording_visit(struct cpt_request *request,
                                 void (*visit)(void *context,
                                               const struct cpt_trace_task *task),
                                 void *context);
+
+/* --- The dag, recording_dag.c --- */
+
+/*
+ * Fills in @records with what was recorded of @request, which keeps edges and whose
+ * response time is set; all of it lies in @arena, or among the notes of the request.
+ * @has_components: the runs within it, too, in which no task may run any more; else
+ * they are calls. Good until the next walk of the request.
+ *
+ * CPT_OK; CPT_NO_MEMORY, also at the limit of the arena. Lock not held.
+ */
+cpt_status cpti_recording_dag_records(struct cpt_request *request, bool has_components,
+                                      struct cpt_arena *arena,
+                                      struct cpt_dag_records *records);
 
 #endif

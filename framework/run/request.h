@@ -121,6 +121,12 @@ struct cpti_record {
     uint32_t occupant;    /* of the worker while it queued; see cpti_task_name(); and
                              CPTI_LOST_WAITS */
 };
+
+/* What is noted of a task that queued behind others. */
+struct cpti_queued {
+    uint32_t occupant_request; /* the occupant's number, see overlap.h */
+    uint32_t queue_length;     /* as in struct cpt_trace_task */
+};
 /* In cpti_record.occupant: the task has waited, without memory for its trace. */
 #define CPTI_LOST_WAITS (UINT32_C(1) << 31)
 
@@ -132,6 +138,7 @@ struct cpti_task_trace {
     struct cpt_trace_task task; /* first */
     uint32_t number;
     struct cpti_task_trace *next; /* of those of the request that have waited */
+    struct cpti_came *came;       /* if the request keeps edges; NULL: nothing has */
     /* Covers the waits that there was no memory to record, from the first to the
      * last */
     struct cpt_trace_await lost;
@@ -143,7 +150,7 @@ struct cpti_demand {
     uint64_t started_ns;         /* if traced */
     uint32_t starter;            /* number + 1 of the task that started it first */
     bool is_started;
-    uint16_t waiter; /* number + 1 of the task that waited for it last; if traced */
+    uint16_t waiter; /* number + 1 of a task that waited for it; if edges are kept */
 };
 
 /* A list of ready tasks, linked through their progress: numbers + 1; 0: none. */
@@ -172,6 +179,7 @@ struct cpt_task {
     char *sentence;          /* why it fails */
     uint64_t timeout_ns;     /* of the wait that it asked for; 0: none */
     cpt_status timer_status; /* why a timer could not be set, until it waits for that */
+    uint32_t queue_length;   /* if traced: when it, or its bundle, was submitted */
     bool has_asked;          /* to wait, in this step */
     bool has_begun;          /* its start is noted */
     bool has_slept;          /* it has called cpt_sleep() */
@@ -196,6 +204,46 @@ struct cpt_task {
     LIST_ENTRY(cpt_task) waiting_link; /* of the request, while is_waiting */
 };
 
+/* A call or task that a task has waited for, or may ask for yet, of a request that
+ * keeps edges. Guarded by the request's lock. */
+struct cpti_edge {
+    struct cpti_edge *next;
+    const struct cpt_pending *pending;
+    struct cpt_trace_call *call;         /* it, or NULL: … */
+    uint32_t giver;                      /* … number + 1 of the task */
+    uint32_t waiter;                     /* number + 1 */
+    const struct cpt_trace_await *await; /* NULL: its record is lost */
+    uint64_t arrive_ns;                  /* 0: the wait ended before */
+    uint32_t await_number; /* while it is held: of the last wait that has asked for it;
+                              0: none has */
+    bool is_spare;         /* that wait ends without it */
+};
+
+struct cpti_edges {
+    struct cpti_edge *oldest;
+    struct cpti_edge *newest;
+};
+
+/* What has come for a task. Guarded by the request's lock. */
+struct cpti_came {
+    struct cpti_edges arrived; /* at waits of the task */
+    struct cpti_edges held;    /* the step that asks for it is yet to come, or has not
+                                  returned */
+    uint32_t held_count;       /* at most CPTI_CAME_MAX: others are lost, and counted */
+    uint32_t asked_count;      /* those that the wait with await_number asks for … */
+    uint32_t await_number;
+    uint32_t spare_count; /* … and what is outstanding of it that it does not need */
+};
+
+enum { CPTI_CAME_MAX = 4096 };
+
+/* Where the calls of a request whose graph is kept take their ids from: random numbers,
+ * never 0. */
+struct cpti_kept {
+    uint64_t seed;
+    atomic_uint_least64_t call_count; /* relaxed: each call gets a number of its own */
+};
+
 /* What a request inherits from the service that serves it. */
 struct cpti_inherited {
     struct cpti_call_observer *observer; /* the service's; NULL: started without one */
@@ -205,15 +253,20 @@ struct cpti_inherited {
                                         what outlives them; service/trace_context.h */
     uint64_t span_seed; /* of the spans that are written of it; 0: none; span_ids.h */
     bool is_silent;     /* traced, but callees are not asked: shared work */
+    uint32_t overlap_number;   /* see overlap.h; 0: not traced, or not known */
     struct cpt_stream *stream; /* for messages before the reply; NULL: there is none */
+    const struct cpti_delay *delay; /* of tasks, if it is traced; NULL: none; delay.h */
+    struct cpti_kept *kept; /* of a request whose graph is kept, and its components; in
+                               what outlives them; NULL: it is not */
 };
 
-/* The record of a call, if spans are written: they show also calls off the path. */
+/* The record of a call, if the request keeps edges: spans and graphs show also calls
+ * off the path. */
 struct cpti_call {
     struct cpt_trace_call call; /* first */
     struct cpti_call *next;     /* that was issued before */
     uint32_t number;            /* from 0, for its span's id */
-    uint32_t waiter; /* number + 1 of the task that waited for it last; 0: none */
+    uint32_t waiter;            /* number + 1 of the task that waited for it; 0: none */
 };
 
 /* Something that is released when a request is freed; in memory of the request, or of
@@ -245,7 +298,9 @@ struct cpt_request {
     struct cpt_trace trace; /* entry and arrival from the beginning */
     struct cpt_bytes executor_name;
     bool is_traced;
-    bool is_shared; /* written once, by the owner */
+    bool is_shared;   /* written once, by the owner */
+    bool keeps_edges; /* calls off the path and who waited for what are noted, too: set
+                         before it is launched, and only if it is traced */
 
     /* Its own is CPTI_OWN_REFERENCE, others count 1. Acq_rel: the last one sees all. */
     atomic_uint_least32_t reference_count;
@@ -269,10 +324,14 @@ struct cpt_request {
     uint64_t deadline_ns;                  /* of its clock; 0: none */
     struct cpti_failed_call *failed_call;  /* guarded by lock; see call.h */
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
-    struct cpti_call *calls; /* if spans are written, newest first; guarded by lock */
+    struct cpti_call *calls; /* if it keeps edges, newest first; guarded by lock */
     uint64_t *off_cpu_ns;    /* of first steps, by number; NULL: not measured */
-    struct cpt_task *spare;  /* guarded by lock */
-    LIST_HEAD(, cpt_task) waiting; /* those that wait; guarded by lock */
+    const struct cpt_trace_starved **starved; /* likewise */
+    struct cpti_queued *_Atomic queued; /* by number; NULL: no task has queued behind
+                                           others. Release and acquire; an entry is read
+                                           after the start of its task */
+    struct cpt_task *spare;             /* guarded by lock */
+    LIST_HEAD(, cpt_task) waiting;      /* those that wait; guarded by lock */
     struct cpt_task *blamed;       /* it waited between two steps when the request took
                                        too long or was cancelled, and is in no list of
                                        those that wait: it is never woken; likewise */
@@ -331,6 +390,10 @@ void cpti_request_launch(struct cpt_request *request, void *input, bool is_here)
 /* Frees a request that was never launched or has nothing left to run: retires it if it
  * is nested (component.h), else runs its cleanups and calls `gone`. */
 void cpti_request_discard(struct cpt_request *request);
+
+/* The bytes that are freed with @request, which is no component: its own, and those of
+ * its components. Lock held, or nothing of it runs any more. */
+size_t cpti_request_bytes(const struct cpt_request *request);
 
 /* Frees a request and all that its cleanups free, without recursion. */
 void cpti_request_free(struct cpt_request *request);

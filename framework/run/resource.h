@@ -10,10 +10,10 @@
 /* In the lock, which outlives each wait for it. */
 struct cpti_resource {
     const char *name;
-    uint32_t id;                /* of the process, so that equal names differ */
-    uint32_t count;             /* how many tasks may hold it at once */
-    _Atomic uint32_t holder_id; /* cpti_task_name() of one; relaxed: it is for people,
-                                   who may see the one before */
+    uint32_t id;             /* of the process, so that equal names differ */
+    uint32_t count;          /* how many tasks may hold it at once */
+    _Atomic uint64_t holder; /* one of them, a tenant of overlap.h; relaxed: it is for
+                                people, who may see the one before */
 };
 
 /* Fills in @resource, whose memory is zero. */

@@ -89,6 +89,19 @@ void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
     cpti_task_wake(task);
 }
 
+static const char memory_limit[] = "the memory limit of the request was reached";
+
+/* What is said of @error where the request has no memory left for its sentence. */
+static const char *at_limit(const struct cpt_request *request,
+                            const struct cpt_error *error)
+{
+    const struct cpti_quota *quota = request->nest.quota;
+
+    return error->status == CPT_LIMIT && quota != NULL && cpti_quota_is_full(quota)
+               ? memory_limit
+               : NULL;
+}
+
 void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
 {
     struct cpt_request *request = run->waiter;
@@ -98,8 +111,11 @@ void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
     if (text != NULL) {
         memcpy(text, error->sentence, bytes);
     }
-    cpti_run_end(run, (struct cpti_run_result){error->status, NULL, text, NULL},
-                 run->pending.begin_ns);
+    cpti_run_end(
+        run,
+        (struct cpti_run_result){error->status, NULL,
+                                 text != NULL ? text : at_limit(request, error), NULL},
+        run->pending.begin_ns);
     cpti_request_release(request);
 }
 
@@ -135,9 +151,8 @@ const char *cpt_run_sentence(struct cpt_pending *pending)
     cpt_status status = CPT_INVALID;
 
     if (!cpti_pending_is(pending, CPTI_PENDING_RUN)) {
-        return pending == cpti_pending_failed(CPT_LIMIT)
-                   ? "the memory limit of the request was reached"
-                   : "this is no run of a plan";
+        return pending == cpti_pending_failed(CPT_LIMIT) ? memory_limit
+                                                         : "this is no run of a plan";
     }
     run = CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
     status = cpt_pending_status(pending);

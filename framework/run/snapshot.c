@@ -20,6 +20,7 @@
 
 #include "cpt/container.h"
 #include "framework/run/component.h"
+#include "framework/run/overlap.h"
 #include "framework/run/pending.h"
 #include "framework/run/resource.h"
 
@@ -68,8 +69,8 @@ static void write_resource(struct cpti_json_text *text,
 
 static void write_lock(struct cpti_json_text *text, const struct cpti_resource *lock)
 {
-    const struct cpt_bytes holder =
-        cpti_task_name(atomic_load_explicit(&lock->holder_id, memory_order_relaxed));
+    const struct cpt_bytes holder = cpti_task_name(
+        cpti_tenant_name(atomic_load_explicit(&lock->holder, memory_order_relaxed)));
 
     write_resource(text, lock);
     if (holder.bytes != 0) {

@@ -21,6 +21,7 @@
 #include "framework/run/task.h"
 
 #include "framework/pool/executor.h"
+#include "framework/run/delay.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -331,6 +332,9 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is
     task->record = is_traced ? &request->records[number] : NULL;
     task->next = task->plan->run;
     task->has_begun = false;
+    if (is_traced && request->inherited.delay != NULL) {
+        cpti_delay_begin(task);
+    }
 }
 
 /* The steps of a task have left something in its activation. */
@@ -342,7 +346,10 @@ static bool clear_used(struct cpt_task *task)
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
         is_free = task->oldest == NULL;
+        task->trace = NULL; /* what still comes is not noted: cpti_edges_came() */
         cpti_lock_release(&request->lock);
+    } else {
+        task->trace = NULL;
     }
     task->state = NULL;
     task->sentence = NULL;
@@ -350,7 +357,6 @@ static bool clear_used(struct cpt_task *task)
     task->timer_status = CPT_OK;
     task->refusal = 0;
     task->has_slept = false;
-    task->trace = NULL;
     task->is_used = false;
     return is_free;
 }
@@ -500,16 +506,27 @@ static struct cpt_task *bundle(struct cpt_request *request, struct cpti_ready re
     return task;
 }
 
+/* Submits @task, or the bundle in it. */
+static void submit(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_executor *executor = request->executor;
+
+    if (request->is_traced) {
+        cpti_record_submit(task);
+    }
+    executor->submit(executor, &task->work);
+}
+
 void cpti_ready_submit(struct cpt_request *request, struct cpti_ready ready)
 {
-    struct cpt_executor *executor = request->executor;
     struct cpt_task *task = NULL;
 
     cpti_request_share(request);
     task = bundle(request, ready);
     if (task != NULL) {
         cpti_request_hold(request);
-        executor->submit(executor, &task->work);
+        submit(task);
     }
 }
 
@@ -656,7 +673,6 @@ static void run_work(struct cpt_work *work)
 void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
                       bool is_here)
 {
-    struct cpt_executor *executor = request->executor;
     struct cpt_task *task = bundle(request, ready);
 
     if (task == NULL) {
@@ -667,14 +683,12 @@ void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
         run_or_watch(request, task);
         cpti_thread_leave(outer);
     } else {
-        executor->submit(executor, &task->work);
+        submit(task);
     }
 }
 
 void cpti_task_submit(struct cpt_task *task)
 {
-    struct cpt_executor *executor = task->request->executor;
-
     task->work.run = run_work;
-    executor->submit(executor, &task->work);
+    submit(task);
 }

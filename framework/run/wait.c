@@ -127,6 +127,8 @@ static int begin(struct cpt_task *task, struct cpt_pending *pending)
         cpti_cancellable_add(request, &wait->cancellable);
         cpti_record_block(task, block_ns);
         cpti_waiting_add(task);
+    } else if (waits == 0 && request->keeps_edges) {
+        cpti_edges_pass_one(task, pending);
     }
     cpti_lock_release(&request->lock);
     return waits;
@@ -251,6 +253,16 @@ static cpt_status wait_and_end(struct cpt_task *task, bool helps)
     return status;
 }
 
+/* @task does not have to wait for @pending. */
+static void note_passed(struct cpt_task *task, const struct cpt_pending *pending)
+{
+    if (task->request->keeps_edges) {
+        cpti_lock_take(&task->request->lock);
+        cpti_edges_pass_one(task, pending);
+        cpti_lock_release(&task->request->lock);
+    }
+}
+
 cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
 {
     struct cpt_executor *executor = task->request->executor;
@@ -258,6 +270,7 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
 
     if (pending != NULL && pending->kind > CPTI_PENDING_FAILED &&
         cpt_pending_status(pending) != CPT_WAITING) {
+        note_passed(task, pending);
         return cpti_pending_check_timer(task, pending);
     }
     status = check(task, pending);

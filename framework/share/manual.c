@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 64, INTERNAL = 500 };
+enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 128, INTERNAL = 500 };
 
 /* A part that was entered, and the wait of the part around it. */
 struct part {
@@ -181,9 +181,10 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
 /* What callees are asked. */
 static void note_ask(struct cpt_manual *manual)
 {
-    const struct cpt_ask ask = cpti_sampling_ask(
-        &manual->decision, manual->service->options.metadata_bytes_max);
+    struct cpt_ask ask = cpti_sampling_ask(&manual->decision,
+                                           manual->service->options.metadata_bytes_max);
 
+    ask.wants_drag = 0; /* it has none of its own, so its callees' would be lost */
     manual->metadata_bytes_max = ask.bytes_max;
     manual->ask_bytes = cpt_ask_format(&ask, manual->ask, sizeof manual->ask);
     assert(manual->ask_bytes < sizeof manual->ask);

@@ -13,8 +13,8 @@
  *        ^--unlock------'                        |  unlock: the first in the queue has
  *        '------------- unlock, queue empty -----'  it; HELD again if it was the last
  *
- * The holder is noted as a number (cpti_task_name()), after the mutex is taken. It is
- * for people: a waiter that reads it just then may see the previous holder, or none.
+ * The holder is noted as a number (a tenant of overlap.h), after the mutex is taken. It
+ * is for people: a waiter that reads it just then may see the previous holder, or none.
  *
  * A waiter is a thread, with a condition variable on its stack, or a pending of a task.
  * A pending may have been given up before its turn: then the mutex goes to the next
@@ -40,7 +40,7 @@ enum { FREE, HELD, CONTENDED };
 struct waiter {
     TAILQ_ENTRY(waiter) turn;
     struct locking *locking; /* of a task; NULL: a thread waits */
-    uint32_t name_id;        /* of the waiter; 0: none */
+    uint64_t tenant;         /* the waiter; 0: none */
     bool is_queued;
     /* Of a thread. */
     const struct cpt_request *request; /* whose clock is read; or NULL */
@@ -111,8 +111,8 @@ static void dequeue(struct cpt_mutex *mutex, struct waiter *waiter)
     TAILQ_REMOVE(&mutex->waiters, waiter, turn);
 }
 
-/* True: the mutex was free, and @name_id holds it now. */
-static bool try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
+/* True: the mutex was free, and @tenant holds it now. */
+static bool try_to_take(struct cpt_mutex *mutex, uint64_t tenant)
 {
     unsigned expected = FREE;
 
@@ -121,7 +121,7 @@ static bool try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
                                                  memory_order_relaxed)) {
         return false;
     }
-    atomic_store_explicit(&mutex->resource.holder_id, name_id, memory_order_relaxed);
+    atomic_store_explicit(&mutex->resource.holder, tenant, memory_order_relaxed);
     return true;
 }
 
@@ -136,7 +136,7 @@ static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
                                                     memory_order_relaxed,
                                                     memory_order_relaxed) &&
            state != CONTENDED) {
-        if (try_to_take(mutex, waiter->name_id)) {
+        if (try_to_take(mutex, waiter->tenant)) {
             cpti_lock_release(&mutex->lock);
             return true;
         }
@@ -217,7 +217,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     }
     dequeue(mutex, waiter);
     locking = waiter->locking;
-    atomic_store_explicit(&mutex->resource.holder_id, waiter->name_id,
+    atomic_store_explicit(&mutex->resource.holder, waiter->tenant,
                           memory_order_relaxed);
     if (TAILQ_EMPTY(&mutex->waiters)) {
         atomic_store_explicit(&mutex->state, HELD, memory_order_release);
@@ -253,23 +253,21 @@ void cpt_mutex_unlock(struct cpt_mutex *mutex)
 
 /* --- A thread waits --- */
 
-/* Records a wait for the mutex, which @holder_id holds. Lock of the request held. */
+/* Records a wait for the mutex, which @holder holds. Lock of the request held. */
 static struct cpt_trace_call *issue(struct cpt_task *task, struct cpt_mutex *mutex,
-                                    uint32_t holder_id, uint64_t now_ns)
+                                    uint64_t holder, uint64_t now_ns)
 {
     const struct cpt_bytes name = {mutex->name, mutex->name_bytes};
     struct cpt_trace_call *call = cpti_record_issue(task, name, CPT_CALL_LOCK, now_ns);
 
-    if (call != NULL) {
-        call->holder = cpti_task_name(holder_id);
-    }
+    cpti_record_holder(task->request, call, holder);
     return call;
 }
 
 /* The holder as last noted. */
-static uint32_t holder_of(struct cpt_mutex *mutex)
+static uint64_t holder_of(struct cpt_mutex *mutex)
 {
-    return atomic_load_explicit(&mutex->resource.holder_id, memory_order_relaxed);
+    return atomic_load_explicit(&mutex->resource.holder, memory_order_relaxed);
 }
 
 static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
@@ -285,7 +283,7 @@ static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
 
 /* Blocks the thread of the step of @task, and notes the wait. */
 static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
-                         struct cpt_task *task, uint32_t holder_id, uint64_t block_ns)
+                         struct cpt_task *task, uint64_t holder, uint64_t block_ns)
 {
     struct cpt_request *request = task->request;
     struct cpt_executor *executor = request->executor;
@@ -293,7 +291,7 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
 
     cpti_task_give_ready(task);
     cpti_lock_take(&request->lock);
-    call = issue(task, mutex, holder_id, block_ns);
+    call = issue(task, mutex, holder, block_ns);
     cpti_record_block(task, block_ns);
     cpti_lock_release(&request->lock);
     if (executor->block != NULL) {
@@ -316,25 +314,19 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
     }
 }
 
-/* The name under which @task holds the mutex. */
-static uint32_t name_of(const struct cpt_task *task)
-{
-    return task != NULL ? task->plan->name_id : 0;
-}
-
 /* Not inlined, so that the usual way saves no registers. */
 static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
                                                   struct cpt_task *task)
 {
-    struct waiter waiter = {.name_id = name_of(task),
+    struct waiter waiter = {.tenant = cpti_tenant_of(task),
                             .request = task != NULL ? task->request : NULL};
     const uint64_t block_ns = task != NULL ? cpti_record_now(task->request) : 0;
-    const uint32_t holder_id = holder_of(mutex);
+    const uint64_t holder = holder_of(mutex);
 
     (void)pthread_cond_init(&waiter.has_come, NULL);
     if (!take_or_enqueue(mutex, &waiter)) {
         if (task != NULL) {
-            wait_in_task(mutex, &waiter, task, holder_id, block_ns);
+            wait_in_task(mutex, &waiter, task, holder, block_ns);
         } else {
             wait_in_queue(mutex, &waiter);
         }
@@ -344,14 +336,14 @@ static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
 
 int cpt_mutex_trylock(struct cpt_mutex *mutex)
 {
-    return try_to_take(mutex, name_of(cpt_current_task()));
+    return try_to_take(mutex, cpti_tenant_of(cpt_current_task()));
 }
 
 void cpt_mutex_lock(struct cpt_mutex *mutex)
 {
     struct cpt_task *task = cpt_current_task();
 
-    if (!try_to_take(mutex, name_of(task))) {
+    if (!try_to_take(mutex, cpti_tenant_of(task))) {
         lock_slowly(mutex, task);
     }
 }
@@ -391,7 +383,7 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
     struct cpt_request *request = task->request;
     struct cpt_pending *pending = &locking->pending;
     const uint64_t now_ns = is_taken ? 0 : cpti_record_now(request);
-    const uint32_t holder_id = holder_of(locking->mutex);
+    const uint64_t holder = holder_of(locking->mutex);
 
     cpti_lock_take(&request->lock);
     cpti_pending_begin(pending, CPTI_PENDING_LOCK, task, now_ns);
@@ -401,7 +393,7 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
         hold(locking);
         (void)cpti_pending_end(pending, CPT_OK, now_ns);
     } else { /* a thread that hands over waits for the request's lock */
-        pending->call = issue(task, locking->mutex, holder_id, now_ns);
+        pending->call = issue(task, locking->mutex, holder, now_ns);
         pending->cancellable.cancel = cancel_locking;
         pending->cancellable.pending = pending;
         if (pending->begin_ns == 0) {
@@ -425,12 +417,12 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     locking->pending.resource = &mutex->resource;
     locking->mutex = mutex;
     locking->waiter.locking = locking;
-    locking->waiter.name_id = name_of(task);
+    locking->waiter.tenant = cpti_tenant_of(task);
     locking->held.cancellable.cancel = release_held;
     locking->held.resource = &mutex->resource;
     locking->cleanup.run = run_cleanup;
     cpti_cleanup_add(task->request, &locking->cleanup);
-    begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));
+    begin_locking(locking, task, try_to_take(mutex, locking->waiter.tenant));
     return &locking->pending;
 }
 

@@ -97,8 +97,8 @@ static void note_oldest(struct cpt_semaphore *semaphore)
 {
     const struct claim *oldest = TAILQ_FIRST(&semaphore->holders);
 
-    atomic_store_explicit(&semaphore->resource.holder_id,
-                          oldest != NULL ? oldest->held.name_id : 0,
+    atomic_store_explicit(&semaphore->resource.holder,
+                          oldest != NULL ? oldest->held.tenant : 0,
                           memory_order_relaxed);
 }
 
@@ -216,15 +216,14 @@ static void cancel_claim(struct cpti_cancellable *cancellable)
     }
 }
 
-/* True: @claim holds one. False: it is in the queue, behind what *@holder_id names. */
-static bool take_or_enqueue(struct claim *claim, uint32_t *holder_id)
+/* True: @claim holds one. False: it is in the queue, behind *@holder. */
+static bool take_or_enqueue(struct claim *claim, uint64_t *holder)
 {
     struct cpt_semaphore *semaphore = claim->semaphore;
     bool is_taken = false;
 
     cpti_lock_take(&semaphore->lock);
-    *holder_id =
-        atomic_load_explicit(&semaphore->resource.holder_id, memory_order_relaxed);
+    *holder = atomic_load_explicit(&semaphore->resource.holder, memory_order_relaxed);
     is_taken = semaphore->free_count != 0;
     if (is_taken) {
         semaphore->free_count--;
@@ -239,7 +238,7 @@ static bool take_or_enqueue(struct claim *claim, uint32_t *holder_id)
 
 /* @claim is in the queue: records its wait, and how it is cancelled. A thread that
  * hands over waits for the lock of the request, which is held. */
-static void begin_wait(struct claim *claim, struct cpt_task *task, uint32_t holder_id,
+static void begin_wait(struct claim *claim, struct cpt_task *task, uint64_t holder,
                        uint64_t now_ns)
 {
     const struct cpt_bytes name = {claim->semaphore->name,
@@ -247,9 +246,7 @@ static void begin_wait(struct claim *claim, struct cpt_task *task, uint32_t hold
     struct cpt_pending *pending = &claim->pending;
 
     pending->call = cpti_record_issue(task, name, CPT_CALL_LOCK, now_ns);
-    if (pending->call != NULL) {
-        pending->call->holder = cpti_task_name(holder_id);
-    }
+    cpti_record_holder(task->request, pending->call, holder);
     if (pending->begin_ns == 0) {
         pending->begin_ns = cpti_coarse_ns();
     }
@@ -264,7 +261,7 @@ struct cpt_pending *cpt_semaphore_acquire(struct cpt_task *task,
     struct cpt_request *request = task->request;
     struct claim *claim = cpti_request_take(request, sizeof *claim);
     const uint64_t now_ns = cpti_record_now(request);
-    uint32_t holder_id = 0;
+    uint64_t holder = 0;
     bool is_taken = false;
 
     if (claim == NULL) {
@@ -274,18 +271,18 @@ struct cpt_pending *cpt_semaphore_acquire(struct cpt_task *task,
     claim->semaphore = semaphore;
     claim->held.cancellable.cancel = release_held;
     claim->held.resource = &semaphore->resource;
-    claim->held.name_id = task->plan->name_id;
+    claim->held.tenant = cpti_tenant_of(task);
     claim->cleanup.run = run_cleanup;
     cpti_cleanup_add(request, &claim->cleanup);
     cpti_lock_take(&request->lock);
     cpti_pending_begin(&claim->pending, CPTI_PENDING_SEMAPHORE, task, now_ns);
     cpti_request_hold(request);
-    is_taken = take_or_enqueue(claim, &holder_id);
+    is_taken = take_or_enqueue(claim, &holder);
     if (is_taken) {
         cpti_held_add(&claim->held, task);
         (void)cpti_pending_end(&claim->pending, CPT_OK, now_ns);
     } else {
-        begin_wait(claim, task, holder_id, now_ns);
+        begin_wait(claim, task, holder, now_ns);
     }
     cpti_lock_release(&request->lock);
     if (is_taken) {

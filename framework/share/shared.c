@@ -82,6 +82,7 @@ static void inherit(struct cpti_flight *flight, const struct cpt_request *reques
         flight->services[flight->services[0] != NULL] = service;
     }
     inherited->ask = request->inherited.ask;
+    inherited->ask.delay_ns = 0; /* others wait for the run, too */
     inherited->overcount = request->inherited.overcount;
     cpti_trace_keep(&flight->trace, request->inherited.trace, flight->tracestate);
     inherited->trace = &flight->trace;

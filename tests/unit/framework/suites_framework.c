@@ -21,9 +21,14 @@ extern CU_TestInfo cpt_deque_tests[];
 extern CU_TestInfo cpt_stealing_tests[];
 extern CU_TestInfo cpt_waiting_tests[];
 extern CU_TestInfo cpt_waiting_random_tests[];
+extern CU_TestInfo cpt_recording_dag_tests[];
+extern CU_TestInfo cpt_edges_tests[];
+extern CU_TestInfo cpt_kept_tests[];
+extern CU_TestInfo cpt_drags_inband_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_trace_context_tests[];
+extern CU_TestInfo cpt_contention_tests[];
 extern CU_TestInfo cpt_one_trace_tests[];
 extern CU_TestInfo cpt_policy_tests[];
 extern CU_TestInfo cpt_policy_head_tests[];
@@ -31,6 +36,7 @@ extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
 extern CU_TestInfo cpt_refuse_tests[];
 extern CU_TestInfo cpt_settings_tests[];
+extern CU_TestInfo cpt_experiment_tests[];
 extern CU_TestInfo cpt_trust_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
@@ -77,9 +83,14 @@ CU_SuiteInfo cpt_suites[] = {
     {"stealing", NULL, NULL, NULL, NULL, cpt_stealing_tests},
     {"waiting", NULL, NULL, NULL, NULL, cpt_waiting_tests},
     {"waiting, random graphs", NULL, NULL, NULL, NULL, cpt_waiting_random_tests},
+    {"records for a dag", NULL, NULL, NULL, NULL, cpt_recording_dag_tests},
+    {"edges of a request", NULL, NULL, NULL, NULL, cpt_edges_tests},
+    {"kept graphs", NULL, NULL, NULL, NULL, cpt_kept_tests},
+    {"drags in band", NULL, NULL, NULL, NULL, cpt_drags_inband_tests},
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"the trace of a request", NULL, NULL, NULL, NULL, cpt_trace_context_tests},
+    {"what was in the way", NULL, NULL, NULL, NULL, cpt_contention_tests},
     {"one trace for all", NULL, NULL, NULL, NULL, cpt_one_trace_tests},
     {"rules of an operator", NULL, NULL, NULL, NULL, cpt_policy_tests},
     {"what rules see", NULL, NULL, NULL, NULL, cpt_policy_head_tests},
@@ -88,6 +99,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},
     {"refusals", NULL, NULL, NULL, NULL, cpt_refuse_tests},
     {"settings", NULL, NULL, NULL, NULL, cpt_settings_tests},
+    {"experiment", NULL, NULL, NULL, NULL, cpt_experiment_tests},
     {"trust", NULL, NULL, NULL, NULL, cpt_trust_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},

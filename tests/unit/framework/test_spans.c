@@ -245,7 +245,7 @@ static void test_rules_without_a_log(void)
 static void test_content_is_checked(void)
 {
     struct cpt_log_queue_options options = {
-        .struct_bytes = sizeof options, .sink = keep_lines, .content = 2};
+        .struct_bytes = sizeof options, .sink = keep_lines, .content = 3};
     struct cpt_service_options wrong = always;
 
     CU_ASSERT_PTR_NULL(cpt_log_queue_new(&options, NULL));
