@@ -66,7 +66,8 @@ struct cpt_log_file_options {
                                    at whenever a file begins or this one has grown by a
                                    16th of the limit, which may pass in between. */
     unsigned content;           /* enum cpt_log_content of cpt_log_queue.h; the names of
-                                   files of spans end in .otlp.jsonl */
+                                   files of spans end in .otlp.jsonl, of graphs in
+                                   .cptgraph */
 };
 
 /* What a log file has done. */

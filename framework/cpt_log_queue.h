@@ -37,7 +37,8 @@ typedef cpt_status (*cpt_log_sink_fn)(void *context, const void *block, size_t b
 /* What a log consists of. */
 enum cpt_log_content {
     CPT_LOG_PATHS = 0, /* records of requests, each with its path: cpt_log.h */
-    CPT_LOG_SPANS = 1  /* their spans, as lines of OTLP: option `spans` of a service */
+    CPT_LOG_SPANS = 1, /* their spans, as lines of OTLP: option `spans` of a service */
+    CPT_LOG_GRAPHS = 2 /* whole graphs of some, option `graphs`: cpt_graph_log.h */
 };
 
 /* See cpt_options_read(). */

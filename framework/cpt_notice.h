@@ -65,8 +65,8 @@ struct cpt_notice {
     /* A failure: "deadline", "cancelled", "memory", "busy", "callee", "task", "stuck",
      * "answer". A refusal: "busy", "memory", and by HTTP itself "malformed", "large",
      * "verb", "foreign", "slow", "full", "clients", "unread". A log: "queue", "sink",
-     * "closed", "file", "record". Settings: "taken", "refused". A target: "ejected",
-     * "returned", "unready", "ready". */
+     * "closed", "file", "record". Settings: "taken", "refused", "ended",
+     * "experiment". A target: "ejected", "returned", "unready", "ready". */
     const char *reason;
     struct cpt_bytes sentence; /* any bytes: escape it for a terminal */
     uint64_t count;            /* of requests or records that it tells of */

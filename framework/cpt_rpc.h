@@ -373,6 +373,16 @@ struct cpt_service_options {
      * own span, which is made where none came. NULL: none are written, and it is passed
      * on as it came. */
     struct cpt_log_queue *spans;
+    /* Takes the graphs of requests that are kept whole, for what-if and the like: a log
+     * queue with the content CPT_LOG_GRAPHS. NULL: none are, and callers that ask for
+     * one are not heeded. */
+    struct cpt_log_queue *graphs;
+    unsigned graph_every; /* K: an entry keeps the graph of one in K of the requests
+                             that its coin or a rule traces; default 0: of none. What
+                             callers ask for is kept in any case, up to … */
+    double graphs_per_second_max; /* … this many; default 100, less than 0: no limit */
+    double drag_share; /* of the requests that an entry traces by itself: these ask for
+                          the drag of each segment, too; 0, the default, to 1 */
 };
 
 /* A service without methods, or NULL with the reason in @error. */

@@ -84,6 +84,9 @@ struct cpt_executor {
     /* The calling thread, which runs work of the executor, is about to block (1) or
      * continues (0): another thread may take its place meanwhile. */
     void (*block)(struct cpt_executor *executor, int is_blocked);
+    /* How many works wait in the queue that work submitted now by this thread would
+     * join. Called before a traced task is submitted; a hint, and cheap. */
+    size_t (*queue_length)(struct cpt_executor *executor);
 };
 
 /*

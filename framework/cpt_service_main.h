@@ -22,6 +22,8 @@
  *      --probability P        CPT_PROBABILITY  of tracing a request; 0: never
  *      --log DIRECTORY        CPT_LOG          records of traced requests, in files
  *      --spans DIRECTORY      CPT_SPANS        their spans, for Jaeger and others
+ *      --graph K              CPT_GRAPH        keeps whole graphs beside the log, of
+ *                                              one in K; 0: only what callers keep
  *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a
  *                                              path; or certificates, dns:a.shop
  *      --workers N            CPT_WORKERS      threads; default: the processors

@@ -16,11 +16,22 @@
  *      glance_bytes = 256         what callees may answer with, of requests that only
  *      whole_rate = 10/s          rules about their end trace; and when those ask for
  *      whole_time = 60s           all
+ *      experiment = delta 5ms; guard 250ms; frames all; each 60s; for 1800s
+ *                                 delays tasks of some traced requests, to measure what
+ *                                 that costs: docs/experiments.md; or off
+ *      experiment_asked = delta 5ms; rate 100/s
+ *                                 obeys callers whose experiment is with its tasks
+ *
+ *      graph = 100                one in 100 traced requests is kept whole; 0: none
+ *      graph_rate = 100/s         the limit of those that callers ask for
+ *      drag = 0.1                 a share of them asks for drags
  *
  * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
  * as the program set it. A file that is bad - an unknown key, one twice, a value that
  * makes no sense, more than 64 KiB - changes nothing at all: the settings before it go
- * on, and a notice says line and reason. So does a file that is gone.
+ * on, and a notice says line and reason. So does a file that is gone. Experiments alone
+ * end with a file that is bad or gone; with one whose lines of them are as before, they
+ * go on, or stay stopped.
  *
  * A thread of its own reads the file, at first in cpt_settings_new(), then once in each
  * period_ns, and when it is told; requests are never delayed. What has not changed is

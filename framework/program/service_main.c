@@ -37,6 +37,8 @@ struct program {
     struct cpt_log_queue *log;
     struct cpt_log_file *span_file;
     struct cpt_log_queue *spans;
+    struct cpt_log_file *graph_file;
+    struct cpt_log_queue *graph_log;
     struct cpt_http *http;
     struct cpt_executor *pool;
     struct cpt_service *service;
@@ -53,6 +55,7 @@ struct program {
 /* What the handler reads; NULL: there is no log. */
 static _Atomic(struct cpt_log_file *) log_to_reopen;
 static _Atomic(struct cpt_log_file *) spans_to_reopen;
+static _Atomic(struct cpt_log_file *) graphs_to_reopen;
 static _Atomic(struct cpt_settings *) settings_to_check;
 static _Atomic(struct cpt_http *) http_to_reload;
 
@@ -60,6 +63,7 @@ static void on_hangup(int number)
 {
     struct cpt_log_file *file = atomic_load(&log_to_reopen);
     struct cpt_log_file *spans = atomic_load(&spans_to_reopen);
+    struct cpt_log_file *graphs = atomic_load(&graphs_to_reopen);
     struct cpt_settings *watched = atomic_load(&settings_to_check);
     struct cpt_http *http = atomic_load(&http_to_reload);
 
@@ -69,6 +73,9 @@ static void on_hangup(int number)
     }
     if (spans != NULL) {
         cpt_log_file_reopen(spans);
+    }
+    if (graphs != NULL) {
+        cpt_log_file_reopen(graphs);
     }
     if (watched != NULL) {
         cpt_settings_check(watched);
@@ -84,6 +91,7 @@ static void watch_hangup(struct program *program)
 
     atomic_store(&log_to_reopen, program->log_file);
     atomic_store(&spans_to_reopen, program->span_file);
+    atomic_store(&graphs_to_reopen, program->graph_file);
     atomic_store(&settings_to_check, program->watched);
     atomic_store(&http_to_reload, program->http);
     (void)sigemptyset(&action.sa_mask);
@@ -92,46 +100,53 @@ static void watch_hangup(struct program *program)
 
 /* --- Making it --- */
 
-static cpt_status open_log(struct program *program, struct cpt_error *error)
+/* A log of @content in @directory; nothing if that is NULL. */
+static cpt_status open_queue(const struct program *program, const char *directory,
+                             unsigned content, struct cpt_log_file **opened,
+                             struct cpt_log_queue **made, struct cpt_error *error)
 {
-    struct cpt_log_file_options file = {.struct_bytes = sizeof file,
-                                        .directory = program->settings.log,
-                                        .name = program->options->name};
-    struct cpt_log_queue_options queue = {.struct_bytes = sizeof queue,
-                                          .sink = cpt_log_file_write};
+    const struct cpt_log_file_options file = {.struct_bytes = sizeof file,
+                                              .directory = directory,
+                                              .name = program->options->name,
+                                              .content = content};
+    struct cpt_log_queue_options queue = {
+        .struct_bytes = sizeof queue, .sink = cpt_log_file_write, .content = content};
 
-    if (program->settings.log == NULL) {
+    if (directory == NULL) {
         return CPT_OK;
     }
-    program->log_file = cpt_log_file_new(&file, error);
-    if (program->log_file == NULL) {
+    *opened = cpt_log_file_new(&file, error);
+    if (*opened == NULL) {
         return error->status;
     }
-    queue.context = program->log_file;
-    program->log = cpt_log_queue_new(&queue, error);
-    return program->log != NULL ? CPT_OK : error->status;
+    queue.context = *opened;
+    *made = cpt_log_queue_new(&queue, error);
+    return *made != NULL ? CPT_OK : error->status;
+}
+
+static cpt_status open_log(struct program *program, struct cpt_error *error)
+{
+    return open_queue(program, program->settings.log, CPT_LOG_PATHS, &program->log_file,
+                      &program->log, error);
 }
 
 static cpt_status open_spans(struct program *program, struct cpt_error *error)
 {
-    struct cpt_log_file_options file = {.struct_bytes = sizeof file,
-                                        .directory = program->settings.spans,
-                                        .name = program->options->name,
-                                        .content = CPT_LOG_SPANS};
-    struct cpt_log_queue_options queue = {.struct_bytes = sizeof queue,
-                                          .sink = cpt_log_file_write,
-                                          .content = CPT_LOG_SPANS};
+    return open_queue(program, program->settings.spans, CPT_LOG_SPANS,
+                      &program->span_file, &program->spans, error);
+}
 
-    if (program->settings.spans == NULL) {
+static cpt_status open_graphs(struct program *program, struct cpt_error *error)
+{
+    if (!program->settings.keeps_graphs) {
         return CPT_OK;
     }
-    program->span_file = cpt_log_file_new(&file, error);
-    if (program->span_file == NULL) {
-        return error->status;
+    if (program->settings.log == NULL) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "graphs are kept beside the log: --graph needs --log");
     }
-    queue.context = program->span_file;
-    program->spans = cpt_log_queue_new(&queue, error);
-    return program->spans != NULL ? CPT_OK : error->status;
+    return open_queue(program, program->settings.log, CPT_LOG_GRAPHS,
+                      &program->graph_file, &program->graph_log, error);
 }
 
 /* Sets *@targets to those of @http, told to the same callback as the service's. */
@@ -215,6 +230,10 @@ static cpt_status open_service(struct program *program, struct cpt_error *error)
     service.name = program->options->name;
     service.executor = service.executor != NULL ? service.executor : program->pool;
     service.log = program->log;
+    if (program->graph_log != NULL) {
+        service.graphs = program->graph_log;
+        service.graph_every = settings->graph_every;
+    }
     service.spans = program->spans != NULL ? program->spans : service.spans;
     if (settings->probability != 0) {
         service.probability = settings->probability;
@@ -440,8 +459,8 @@ static cpt_status begin(struct program *program, struct cpt_error *error)
 static cpt_status make(struct program *program, struct cpt_error *error)
 {
     static cpt_status (*const steps[])(struct program *, struct cpt_error *) = {
-        open_log,   open_spans,  open_loop,      open_service, add_methods,
-        open_pools, open_shares, watch_settings, begin,        check_calls,
+        open_log,   open_spans,  open_graphs,    open_loop, open_service, add_methods,
+        open_pools, open_shares, watch_settings, begin,     check_calls,
     };
     cpt_status status = CPT_OK;
 
@@ -501,11 +520,15 @@ static cpt_status serve(struct program *program, struct cpt_error *error)
                                "requests were still running when it stopped");
 }
 
-/* Work that goes on may use everything but the log: nothing else is freed. */
+/* Work that goes on may use everything but the logs: nothing else is freed. A request
+ * is in one queue after the other, in this order. */
 static void abandon(struct program *program)
 {
     if (program->log != NULL) {
         (void)cpt_log_queue_close(program->log, program->drain_ns);
+    }
+    if (program->graph_log != NULL) {
+        (void)cpt_log_queue_close(program->graph_log, program->drain_ns);
     }
     if (program->spans != NULL) {
         (void)cpt_log_queue_close(program->spans, program->drain_ns);
@@ -517,6 +540,7 @@ static void close_all(struct program *program)
 {
     atomic_store(&log_to_reopen, NULL);
     atomic_store(&spans_to_reopen, NULL);
+    atomic_store(&graphs_to_reopen, NULL);
     atomic_store(&settings_to_check, NULL);
     atomic_store(&http_to_reload, NULL);
     cpt_settings_free(program->watched);
@@ -534,6 +558,8 @@ static void close_all(struct program *program)
     free(program->graphs);
     cpt_log_queue_free(program->log);
     cpt_log_file_free(program->log_file);
+    cpt_log_queue_free(program->graph_log);
+    cpt_log_file_free(program->graph_file);
     cpt_log_queue_free(program->spans);
     cpt_log_file_free(program->span_file);
 }

@@ -16,6 +16,7 @@
 enum {
     PORT_MAX = 65535,
     WORKERS_MAX = 4096,
+    GRAPH_EVERY_MAX = 1000000000,
     UNREADY_SECONDS_MAX = 3600,
     WHY_BYTES = 400
 };
@@ -137,6 +138,18 @@ static bool take_log(const struct reading *reading, const char *value)
 static bool take_spans(const struct reading *reading, const char *value)
 {
     reading->settings->spans = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_graph(const struct reading *reading, const char *value)
+{
+    unsigned long every = 0;
+
+    if (!take_number(value, GRAPH_EVERY_MAX, &every)) {
+        return false;
+    }
+    reading->settings->keeps_graphs = true;
+    reading->settings->graph_every = (unsigned)every;
     return true;
 }
 
@@ -308,6 +321,8 @@ static const struct setting settings_of_all[] = {
      take_log, "a directory"},
     {"spans", "CPT_SPANS", "DIRECTORY", "a directory for their spans, as lines of OTLP",
      take_spans, "a directory"},
+    {"graph", "CPT_GRAPH", "K", "keeps whole graphs beside the log, of one in K; or 0",
+     take_graph, "a number from 0 to 1000000000"},
     {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path", take_trust,
      "networks such as 10.0.0.0/8, at most 64"},
     {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers,

@@ -24,6 +24,8 @@ struct cpti_settings {
     double probability;    /* as in struct cpt_service_options; 0: not said */
     const char *log;       /* NULL: none */
     const char *spans;     /* NULL: none */
+    bool keeps_graphs;     /* beside the log, … */
+    unsigned graph_every;  /* K: of one in K; 0: of those that are asked for */
     unsigned worker_count; /* 0: not said */
     bool serves_counters;
     const char

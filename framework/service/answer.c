@@ -15,7 +15,9 @@
 
 #include "framework/run/recording.h"
 #include "framework/service/attributes.h"
+#include "framework/service/experiment.h"
 #include "framework/service/failure.h"
+#include "framework/service/kept.h"
 #include "framework/service/outcome.h"
 #include "framework/service/serving.h"
 
@@ -191,6 +193,7 @@ struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
         .server_elapsed_ns = elapsed_ns,
         .has_server_elapsed = 1,
         .bytes_max = ask->bytes_max < own ? ask->bytes_max : own,
+        .without_drags = !ask->wants_drag,
     };
     size_t bytes = 0;
     int fit = CPT_FIT_WHOLE;
@@ -247,6 +250,9 @@ static void count_end(struct cpti_serving *serving)
     }
     if (request->is_traced) {
         count_lost(counters, request);
+        if (serving->is_in_experiment) {
+            cpti_experiment_end(serving);
+        }
     }
 }
 
@@ -295,16 +301,24 @@ static bool is_dropped(struct cpti_serving *serving, unsigned http_status)
                                &serving->service->counters);
 }
 
+/* Whether the request has a record for the log, or one that the rules need to decide
+ * about its spans. */
+static bool has_record(const struct cpti_serving *serving)
+{
+    return serving->path != NULL && serving->decision.is_logged &&
+           (serving->service->options.log != NULL ||
+            (serving->spans != NULL && serving->decision.is_pending));
+}
+
 /* Hands the record to the log if the request is to have one. */
 static void log_request(struct cpti_serving *serving, unsigned http_status,
                         const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
     const bool has_log = serving->service->options.log != NULL;
+    const bool is_kept = cpti_kept_is(serving);
 
-    /* Without a log the rules decide about the spans. */
-    if (serving->path == NULL || !serving->decision.is_logged ||
-        (!has_log && (serving->spans == NULL || !serving->decision.is_pending))) {
+    if (!has_record(serving) && !is_kept) {
         count_end(serving);
         return;
     }
@@ -315,14 +329,17 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
     cpti_request_hold(request); /* for the record */
     fill_record(serving, http_status, failure);
     count_end(serving);
-    if ((serving->decision.is_pending && !end_pending(serving)) || !has_log) {
+    if (is_kept) {
+        cpti_kept_answered(serving);
+    }
+    if (!has_record(serving) ||
+        (serving->decision.is_pending && !end_pending(serving)) || !has_log) {
         cpti_request_release(request);
         return;
     }
     serving->item.release = release_item;
     cpti_lock_take(&request->lock);
-    serving->item.memory_bytes =
-        request->block_bytes + request->arena.used_bytes + request->notes.used_bytes;
+    serving->item.memory_bytes = cpti_request_bytes(request);
     cpti_lock_release(&request->lock);
     /* From now on the limit of the queue holds: a slow log must not take memory from
      * requests that come. */
@@ -407,7 +424,7 @@ static void release_background(struct cpti_log_item *item)
 {
     struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
 
-    cpti_spans_retire(serving);
+    cpti_kept_retire(serving);
 }
 
 /* The number + 1 of the task that ended last, and when; 0: none ended after
@@ -492,7 +509,7 @@ void cpti_answer_retire(struct cpt_request *request)
         last = last_task(request, request->trace.response_ns, &end_ns);
     }
     if (last == 0) {
-        cpti_spans_retire(serving);
+        cpti_kept_retire(serving);
         return;
     }
     if (make_background(serving, last, end_ns) != CPT_OK) {

@@ -50,11 +50,12 @@ struct rpc_call {
     struct cpt_transport_call transport; /* first: the transport hands us this */
     struct cpt_pending pending;
     struct cpt_call_reply reply;
-    char ask[64];
     char traceparent[CPT_TRACEPARENT_BYTES + 1];
 };
 
 /* --- Calling --- */
+
+enum { ASK_BYTES = 128 }; /* always enough; most take 10 */
 
 /* What the transport has of @pending, if that is a call of @stub. */
 static const struct cpt_transport_call *transport_of(const struct cpt_pending *pending,
@@ -115,20 +116,35 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     if (!prepare_state(transport, request)) {
         return false;
     }
-    if (request->is_traced && !request->inherited.is_silent) {
-        const struct cpt_ask *ask = &request->inherited.ask;
-
-        transport->critical_path.data = call->ask;
-        transport->critical_path.bytes =
-            cpt_ask_format(ask, call->ask, sizeof call->ask);
-        transport->metadata_bytes_max = ask->bytes_max;
-    }
     transport->body.bytes = body.bytes;
     if (body.bytes != 0) {
         transport->body.data = cpt_arena_copy(&request->arena, body.data, body.bytes);
         return transport->body.data != NULL;
     }
     return true;
+}
+
+/* The ask that goes out with @call, whose record is there if it is traced. Each attempt
+ * has an id of its own: only one of them is the call that counted. Without memory the
+ * call goes out without it. Lock held. */
+static void prepare_ask(struct rpc_call *call, struct cpt_request *request)
+{
+    struct cpt_transport_call *transport = &call->transport;
+    char text[ASK_BYTES];
+    struct cpt_ask ask;
+    size_t bytes = 0;
+
+    if (!request->is_traced || request->inherited.is_silent) {
+        return;
+    }
+    ask = request->inherited.ask;
+    ask.graph_id = cpti_record_call_id(request, call->pending.call);
+    bytes = cpt_ask_format(&ask, text, sizeof text);
+    transport->critical_path.data = cpt_arena_copy(&request->arena, text, bytes + 1);
+    if (transport->critical_path.data != NULL) {
+        transport->critical_path.bytes = bytes;
+        transport->metadata_bytes_max = ask.bytes_max;
+    }
 }
 
 /* The caller no longer waits. The transport still completes the call. */
@@ -170,6 +186,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
         call->pending.call->attempt = attempt->request->attempt;
         call->pending.call->executor = cpt_bytes_of(transport->name);
     }
+    prepare_ask(call, request);
     call->transport.traceparent =
         cpti_spans_traceparent(request, call->pending.call, call->traceparent);
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,

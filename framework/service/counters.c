@@ -194,6 +194,23 @@ static void show_spans(struct cpt_log_queue *queue, const struct show *to)
     show(to, "spans_bytes", counts.byte_count, "bytes of the spans that were written");
 }
 
+static void show_graphs(struct cpt_log_queue *queue, const struct show *to)
+{
+    struct cpt_log_queue_counts counts;
+
+    if (queue == NULL) {
+        return;
+    }
+    cpt_log_queue_counts(queue, &counts);
+    show(to, "graphs_kept", counts.logged_count, "requests whose graph was written");
+    show(to, "graphs_lost",
+         counts.dropped_count + counts.unencodable_count + counts.sink_lost_count +
+             counts.late_lost_count,
+         "requests whose graph is lost, whatever the reason");
+    show(to, "graphs_bytes", counts.byte_count,
+         "bytes of the graphs that were written");
+}
+
 void cpt_service_counters(struct cpt_service *service,
                           void (*visit)(void *context,
                                         const struct cpt_counter *counter),
@@ -219,6 +236,7 @@ void cpt_service_counters(struct cpt_service *service,
     cpt_stalls_visit(show_stall, (void *)(uintptr_t)&to);
     show_log(service->options.log, &to);
     show_spans(service->options.spans, &to);
+    show_graphs(service->options.graphs, &to);
 }
 
 /* --- Calls --- */
@@ -295,6 +313,22 @@ static void count_spliced(struct cpti_call_observer *observer,
     }
 }
 
+static void count_drags(struct cpti_call_observer *observer, bool are_made)
+{
+    if (are_made) {
+        CPTI_COUNT(counters_of(observer), drag_paths);
+    } else {
+        CPTI_COUNT(counters_of(observer), lost_drags);
+    }
+}
+
+static void count_clamped(struct cpti_call_observer *observer,
+                          const struct cpt_trace_call *call, uint64_t count)
+{
+    CPTI_COUNT_MORE(cpti_counters_callee(counters_of(observer), call->name),
+                    clamped_drags, count);
+}
+
 static void count_timer_failed(struct cpti_call_observer *observer)
 {
     CPTI_COUNT(counters_of(observer), failed_timers);
@@ -307,4 +341,6 @@ const struct cpti_call_observer cpti_counters_observer = {
     .opened = count_opened,
     .spliced = count_spliced,
     .timer_failed = count_timer_failed,
+    .dragged = count_drags,
+    .clamped = count_clamped,
 };

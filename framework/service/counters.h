@@ -38,6 +38,7 @@
       "tracestate headers that were malformed, and not passed on")                     \
     X(limited_forced, "requests asked for from outside above forced_per_second_max")   \
     X(limited_asked, "requests that callers asked for above asked_per_second_max")     \
+    X(refused_graphs, "graphs asked for that this service did not keep")               \
     X(unknown_methods, "requests for a method that the service does not have")         \
     X(refused_verbs, "requests with a verb that no method of their path takes")        \
     X(refused_paths, "requests whose path or headers were malformed, or too many")     \
@@ -58,13 +59,23 @@
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \
     X(lost_paths, "traced requests whose path could not be made")                      \
     X(background, "requests that went on after their answer, and were logged")         \
+    X(experiment_plain, "requests of an experiment in the arm without a delay")        \
+    X(experiment_delayed, "requests of an experiment in the arm with one")             \
+    X(experiment_left_out, "requests left out of one: too near to their deadline")     \
+    X(experiment_asked, "requests that callers asked to delay, and were obeyed")       \
+    X(experiment_refused, "requests that callers asked to delay, and were not")        \
+    X(experiment_tasks, "tasks that were delayed for an experiment")                   \
+    X(experiment_spared, "tasks that were not, near a deadline or without a timer")    \
+    X(experiment_stops, "experiments that a guard has stopped")                        \
     X(reply_paths, "paths in replies of callees")                                      \
     X(reply_path_bytes, "bytes of these paths")                                        \
     X(decoded_paths, "of these, decoded, as their calls were on the critical path")    \
     X(decoded_path_bytes, "bytes of the paths that were decoded")                      \
     X(returned_paths, "paths returned to callers")                                     \
     X(returned_folded, "of these, folded to fit the budget")                           \
-    X(unreturned_paths, "paths that did not fit even as a sum")
+    X(unreturned_paths, "paths that did not fit even as a sum")                        \
+    X(drag_paths, "paths that were made with drags")                                   \
+    X(lost_drags, "paths without drags, as the request was too large for them")
 
 /* Why requests failed: X(word, help). The word stands in records, and never changes. */
 #define CPTI_FAILURE_MAP(X)                                                            \
@@ -96,7 +107,8 @@ enum { CPTI_REFUSALS = CPT_REFUSAL_MEMORY + 1 };
     X(overcount_ns, "sum of these differences")                                        \
     X(undercounts, "callee's paths that were shorter than the call")                   \
     X(undercount_ns, "sum of these differences")                                       \
-    X(inconsistent, "callee's paths longer than its own elapsed time")
+    X(inconsistent, "callee's paths longer than its own elapsed time")                 \
+    X(clamped_drags, "drags of callee's segments that were above the segment")
 
 struct cpti_call_observer;
 

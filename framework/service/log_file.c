@@ -25,6 +25,7 @@
 #include "framework/pool/lock.h"
 #include "framework/service/log_folder.h"
 #include "framework/service/log_write.h"
+#include "wire/cpt_graph_log.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
@@ -62,7 +63,7 @@ struct cpt_log_file {
     uint64_t file_bytes_max;
     uint64_t file_age_ns_max;
     bool is_synced;
-    bool is_spans; /* enum cpt_log_content: lines, without header and index */
+    unsigned content; /* enum cpt_log_content */
     struct counts counts;
     atomic_bool is_reopen_wanted;
 
@@ -79,6 +80,33 @@ struct cpt_log_file {
     struct cpt_log_index *index; /* of the current file; NULL: there is no file */
 };
 
+/* --- What it consists of --- */
+
+/* Spans are lines: they have no header. */
+static bool has_header(const struct cpt_log_file *file)
+{
+    return file->content != CPT_LOG_SPANS;
+}
+
+static bool has_index(const struct cpt_log_file *file)
+{
+    return file->content == CPT_LOG_PATHS;
+}
+
+/* What a new file begins with, to @header; 0: nothing. */
+static size_t write_header(const struct cpt_log_file *file,
+                           unsigned char header[CPT_LOG_HEADER_BYTES_MAX])
+{
+    switch (file->content) {
+    case CPT_LOG_SPANS:
+        return 0;
+    case CPT_LOG_GRAPHS:
+        return cpt_graph_log_header(header);
+    default:
+        return cpt_log_header(header);
+    }
+}
+
 /* --- Opening --- */
 
 static void close_file(struct cpt_log_file *file)
@@ -93,7 +121,7 @@ static void close_file(struct cpt_log_file *file)
 static cpt_status begin(struct cpt_log_file *file)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
-    const size_t header_bytes = file->is_spans ? 0 : cpt_log_header(header);
+    const size_t header_bytes = write_header(file, header);
     cpt_status status = CPT_NO_MEMORY;
     size_t written = 0;
 
@@ -101,8 +129,8 @@ static cpt_status begin(struct cpt_log_file *file)
     if (file->descriptor < 0) {
         return CPT_IO;
     }
-    file->index = file->is_spans ? NULL : cpt_log_index_new(file->alloc);
-    if (file->is_spans || file->index != NULL) {
+    file->index = has_index(file) ? cpt_log_index_new(file->alloc) : NULL;
+    if (!has_index(file) || file->index != NULL) {
         status = cpti_log_write(file->descriptor, header, header_bytes, &written);
     }
     if (status != CPT_OK) {
@@ -184,7 +212,7 @@ static cpt_status append_index(struct cpt_log_file *file)
     size_t bytes = 0;
     cpt_status status = CPT_OK;
 
-    if (file->is_spans) {
+    if (!has_index(file)) {
         return CPT_OK;
     }
     status = cpt_log_index_encode(file->index, file->bytes, &data, &bytes);
@@ -211,7 +239,7 @@ static cpt_status finish(struct cpt_log_file *file)
         cpti_log_folder_fate(&file->folder, file->entry, file->descriptor, file->bytes);
     if (fate == CPTI_LOG_REMOVED) {
         atomic_fetch_add(&file->counts.lost_record_count, file->record_count);
-    } else if (fate == CPTI_LOG_CHANGED && !file->is_spans) {
+    } else if (fate == CPTI_LOG_CHANGED && has_index(file)) {
         atomic_fetch_add(&file->counts.unindexed_count, 1); /* no offset holds */
     } else if (file->record_block_count != 0) {
         status = append_index(file); /* of a file that was cut there is none */
@@ -280,7 +308,7 @@ static cpt_status place_block(struct cpt_log_file *file, const void *block,
         *at = file->bytes;
         status = status == CPT_OK ? append(file, block, bytes) : status;
     }
-    if (status != CPT_OK && file->descriptor < 0 && !file->is_spans) {
+    if (status != CPT_OK && file->descriptor < 0 && has_index(file)) {
         /* append() has closed it */
         atomic_fetch_add(&file->counts.unindexed_count, 1);
     }
@@ -293,7 +321,7 @@ static uint64_t records_of(const struct cpt_log_file *file, const unsigned char 
 {
     uint64_t count = 0;
 
-    if (file->is_spans) {
+    if (!has_header(file)) {
         for (size_t i = 0; i < bytes; i++) {
             count += block[i] == '\n';
         }
@@ -316,7 +344,7 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
         return status;
     }
     /* Without memory the block is not in the index; readers read it all the same. */
-    if (!file->is_spans) {
+    if (has_index(file)) {
         (void)cpt_log_index_add(file->index, at, block, bytes);
     }
     file->record_block_count++;
@@ -348,18 +376,19 @@ cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
 {
     struct cpt_log_file *file = context;
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    const size_t header_bytes = write_header(file, header);
     cpt_status status = CPT_OK;
 
-    if (!file->is_spans && bytes == cpt_log_header(header) &&
+    if (header_bytes != 0 && bytes == header_bytes &&
         memcmp(block, header, bytes) == 0) {
         return CPT_OK; /* a queue begins with a header; each file has one already */
     }
     cpti_lock_take(&file->lock);
     leave(file);
-    status =
-        !file->is_spans && bytes >= KIND_BYTES && memcmp(block, header, KIND_BYTES) == 0
-            ? write_description(file, block, bytes)
-            : write_block(file, block, bytes);
+    status = header_bytes != 0 && bytes >= KIND_BYTES &&
+                     memcmp(block, header, KIND_BYTES) == 0
+                 ? write_description(file, block, bytes)
+                 : write_block(file, block, bytes);
     cpti_lock_release(&file->lock);
     return status;
 }
@@ -406,8 +435,8 @@ static cpt_status check_options(struct cpt_log_file_options *options,
                              "the name of a log is 1 to %d bytes without '/'",
                              CPT_LOG_FILE_NAME_BYTES_MAX);
     }
-    if (options->content > CPT_LOG_SPANS) {
-        return cpt_error_set(error, CPT_INVALID, 0, "a log has paths or spans");
+    if (options->content > CPT_LOG_GRAPHS) {
+        return cpt_error_set(error, CPT_INVALID, 0, "a log has paths, spans or graphs");
     }
     if (options->file_mode > FILE_MODE_MAX) {
         return cpt_error_set(error, CPT_INVALID, 0,
@@ -463,9 +492,10 @@ static struct cpt_log_file *make_parts(const struct cpt_log_file_options *option
         free_parts(file);
         return NULL;
     }
-    file->is_spans = options->content == CPT_LOG_SPANS;
-    file->folder.ending =
-        file->is_spans ? CPTI_LOG_ENDING_SPANS : CPTI_LOG_ENDING_PATHS;
+    file->content = options->content;
+    file->folder.ending = options->content == CPT_LOG_SPANS    ? CPTI_LOG_ENDING_SPANS
+                          : options->content == CPT_LOG_GRAPHS ? CPTI_LOG_ENDING_GRAPHS
+                                                               : CPTI_LOG_ENDING_PATHS;
     file->folder.file_mode = options->file_mode;
     file->folder.kept_count_max = options->kept_file_count_max;
     file->folder.kept_bytes_max = options->kept_bytes_max;

@@ -28,8 +28,9 @@
 
 enum { CPTI_LOG_ENTRY_BYTES = 256 }; /* the name of a file in its directory, and NUL */
 
-#define CPTI_LOG_ENDING_PATHS ".cptlog"
-#define CPTI_LOG_ENDING_SPANS ".otlp.jsonl"
+#define CPTI_LOG_ENDING_PATHS  ".cptlog"
+#define CPTI_LOG_ENDING_SPANS  ".otlp.jsonl"
+#define CPTI_LOG_ENDING_GRAPHS ".cptgraph"
 
 struct cpti_log_folder {
     const struct cpt_alloc *alloc;

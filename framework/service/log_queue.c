@@ -19,8 +19,10 @@
 
 #include "cpt/now.h"
 #include "framework/pool/lock.h"
+#include "framework/service/kept.h"
 #include "framework/service/log_write.h"
 #include "framework/service/spans.h"
+#include "wire/cpt_graph_log.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -61,12 +63,12 @@ struct cpt_log_queue {
     uint64_t flush_ns;
     uint64_t batch_ns; /* as long a record may wait for others */
     uint64_t close_ns;
-    bool is_spans;
+    unsigned content; /* enum cpt_log_content */
     pthread_t thread;
     atomic_ullong deadline_ns; /* of all writing; UINT64_MAX: the queue is open */
 
     /* The thread's own. */
-    struct cpt_log_block *block; /* of paths … */
+    struct cpt_log_block *block; /* of paths or graphs … */
     struct cpti_json_text lines; /* … or lines of spans, in place of a block */
     size_t line_count;
     uint64_t taken_ns;  /* when the first one of the records now written came … */
@@ -179,10 +181,15 @@ static bool is_late(struct cpt_log_queue *queue)
     return deadline_ns != UINT64_MAX && cpti_now_ns() >= deadline_ns;
 }
 
+static bool is_lines(const struct cpt_log_queue *queue)
+{
+    return queue->content == CPT_LOG_SPANS;
+}
+
 /* The records that were not handed over yet. */
 static size_t block_count(const struct cpt_log_queue *queue)
 {
-    return queue->is_spans ? queue->line_count : cpt_log_block_count(queue->block);
+    return is_lines(queue) ? queue->line_count : cpt_log_block_count(queue->block);
 }
 
 /* Their bytes, good until the next record. The next one begins a block. */
@@ -190,7 +197,7 @@ static struct cpt_bytes block_finish(struct cpt_log_queue *queue)
 {
     const struct cpt_bytes bytes = {queue->lines.data, queue->lines.bytes};
 
-    if (!queue->is_spans) {
+    if (!is_lines(queue)) {
         return cpt_log_block_finish(queue->block);
     }
     queue->lines.bytes = 0;
@@ -239,11 +246,15 @@ static void hand_over(struct cpt_log_queue *queue)
     cpti_lock_release(&queue->lock);
 }
 
-static void write_record(struct cpt_log_queue *queue, const struct cpt_record *record)
+static void write_record(struct cpt_log_queue *queue, const struct cpti_log_item *item)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
-    cpt_status status = cpt_record_encode(record, queue->alloc, &data, &bytes, NULL);
+    cpt_status status =
+        queue->content == CPT_LOG_GRAPHS
+            ? cpti_kept_encode((const struct cpti_kept_item *)item, queue->alloc, &data,
+                               &bytes)
+            : cpt_record_encode(&item->record, queue->alloc, &data, &bytes, NULL);
 
     if (status == CPT_OK) {
         status = cpt_log_block_add(queue->block, data, bytes);
@@ -310,12 +321,12 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
 
         if (is_late(queue)) {
             count_late(queue, item->block.bytes == 0);
-        } else if (queue->is_spans) {
+        } else if (is_lines(queue)) {
             write_spans(queue, (const struct cpti_span_item *)item);
         } else if (item->block.bytes != 0) {
             (void)queue->sink(queue->context, item->block.data, item->block.bytes);
         } else {
-            write_record(queue, &item->record);
+            write_record(queue, item);
         }
         item->release(item);
         cpti_lock_take(&queue->lock);
@@ -399,8 +410,11 @@ static void *run_writer(void *context)
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
 
     cpti_log_write_until(&queue->deadline_ns);
-    if (!queue->is_spans) {
-        (void)queue->sink(queue->context, header, cpt_log_header(header));
+    if (!is_lines(queue)) {
+        (void)queue->sink(queue->context, header,
+                          queue->content == CPT_LOG_GRAPHS
+                              ? cpt_graph_log_header(header)
+                              : cpt_log_header(header));
     }
     cpti_lock_take(&queue->lock);
     while (turn(queue)) {
@@ -476,7 +490,7 @@ void cpti_log_queue_lose(struct cpt_log_queue *queue)
 
 bool cpti_log_queue_is_of(const struct cpt_log_queue *queue, unsigned content)
 {
-    return queue->is_spans == (content == CPT_LOG_SPANS);
+    return queue->content == content;
 }
 
 /* --- For the application --- */
@@ -517,9 +531,11 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
     cpti_cond_init(&queue->has_change);
     cpti_cond_init(&queue->has_flushed);
-    queue->is_spans = options->content == CPT_LOG_SPANS;
+    queue->content = options->content;
     cpti_json_text_init(&queue->lines, options->alloc, LINES_BYTES_MAX);
-    queue->block = cpt_log_block_new(options->alloc, 0);
+    queue->block = options->content == CPT_LOG_GRAPHS
+                       ? cpt_graph_log_block_new(options->alloc, 0)
+                       : cpt_log_block_new(options->alloc, 0);
     if (queue->block == NULL) {
         free_parts(queue);
         return NULL;
@@ -537,8 +553,8 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
     if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
         return NULL;
     }
-    if (options.content > CPT_LOG_SPANS) {
-        (void)cpt_error_set(error, CPT_INVALID, 0, "a log has paths or spans");
+    if (options.content > CPT_LOG_GRAPHS) {
+        (void)cpt_error_set(error, CPT_INVALID, 0, "a log has paths, spans or graphs");
         return NULL;
     }
     if (options.sink == NULL) {

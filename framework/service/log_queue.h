@@ -22,7 +22,7 @@ struct cpti_log_item {
 /* Hands @item over, without waiting. If the queue is full, counts and releases it. */
 void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item);
 
-/* Counts a request whose spans are lost for want of memory. */
+/* Counts a request whose spans or graph are lost for want of memory. */
 void cpti_log_queue_lose(struct cpt_log_queue *queue);
 
 /* Whether @queue is for @content, enum cpt_log_content. */

@@ -235,6 +235,7 @@ struct cpti_verdict cpti_policy_begin(struct cpti_policy *policy,
             number = i;
         }
     }
+    verdict.rule = decisive;
     if (decisive != NULL && decisive->is_consistent && head->has_of_trace) {
         verdict.randomness = head->of_trace;
     }

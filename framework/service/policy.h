@@ -53,6 +53,10 @@ struct cpti_rule {
     double rate;        /* … or per second and tenant, above 0 */
     bool has_probability;
     bool is_consistent; /* R is that of the trace that the request belongs to */
+    bool has_graph;
+    bool has_drag;
+    uint32_t graph_every; /* K: one in K that it traces keeps its graph; 0: none */
+    double drag_share;    /* … and this share asks for drags; else as the service */
     /* Of a keep rule, whose conditions must all hold: */
     bool is_keep;
     bool wants_failed;
@@ -76,6 +80,9 @@ struct cpti_rules {
     uint64_t whole_ns; /* … within this time after a rule kept one of their method */
 };
 
+/* Reads "8", the K of one in K: 0, none, to 1,000,000,000. */
+bool cpti_every_read(struct cpt_bytes text, uint32_t *every);
+
 /* Whether @text may be the name of a header. */
 bool cpti_is_header_name(struct cpt_bytes text);
 
@@ -89,6 +96,18 @@ cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
 bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
                       struct cpt_bytes text, cpt_status *status,
                       struct cpt_error *error);
+
+/* For other settings that are made of clauses, "word what it says; …": takes the next
+ * one from @text; false: there is none. */
+bool cpti_clause_take(struct cpt_bytes *text, struct cpt_bytes *word,
+                      struct cpt_bytes *said);
+
+/* What a clause says: 1 to @bytes_max printable bytes, copied with a '\0' to @to; a
+ * number as "0.5"; "5/s" or "30/min"; "50ms". False: it is malformed. */
+bool cpti_clause_text(struct cpt_bytes text, char *to, size_t bytes_max);
+bool cpti_clause_probability(struct cpt_bytes text, double *probability);
+bool cpti_clause_rate(struct cpt_bytes text, double *per_second);
+bool cpti_clause_duration(struct cpt_bytes text, uint64_t *ns);
 
 /* The rate of one tenant. */
 struct cpti_tenant {
@@ -131,10 +150,11 @@ struct cpti_head {
 
 struct cpti_verdict {
     bool is_hit;
-    double probability;  /* of the hit */
-    uint64_t randomness; /* R that decided */
-    uint32_t keep_rules; /* a bit for each rule that may keep it at its end */
-    bool is_shared;      /* its tenant had no place of its own */
+    double probability;           /* of the hit */
+    uint64_t randomness;          /* R that decided */
+    uint32_t keep_rules;          /* a bit for each rule that may keep it at its end */
+    bool is_shared;               /* its tenant had no place of its own */
+    const struct cpti_rule *rule; /* that decided, of the policy; NULL: none did */
 };
 
 struct cpti_verdict cpti_policy_begin(struct cpti_policy *policy,

@@ -16,7 +16,7 @@
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 
-enum { DIGITS_MAX = 15, YEAR_FIRST = 2000, YEAR_LAST = 2199 };
+enum { DIGITS_MAX = 15, YEAR_FIRST = 2000, YEAR_LAST = 2199, EVERY_MAX = 1000000000 };
 
 /* Which clauses came. */
 enum {
@@ -32,7 +32,9 @@ enum {
     SAW_PATH = 512,
     SAW_ATTRIBUTE = 1024,
     SAW_HEADER = 2048,
-    SAW_QUERY = 4096
+    SAW_QUERY = 4096,
+    SAW_GRAPH = 8192,
+    SAW_DRAG = 16384
 };
 
 /* --- Texts --- */
@@ -152,6 +154,18 @@ static bool take_number(struct cpt_bytes *text, double *number)
 static bool read_probability(struct cpt_bytes text, double *probability)
 {
     return take_number(&text, probability) && text.bytes == 0 && *probability <= 1;
+}
+
+bool cpti_every_read(struct cpt_bytes text, uint32_t *every)
+{
+    double number = 0;
+
+    if (!take_number(&text, &number) || text.bytes != 0 || number > EVERY_MAX ||
+        number != (double)(uint32_t)number) {
+        return false;
+    }
+    *every = (uint32_t)number;
+    return true;
 }
 
 /* "5/s", "30/min" */
@@ -318,6 +332,12 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
     } else if (equals(word, "query")) {
         bit = SAW_QUERY;
         is_good = read_pair(text, rule->parameter, rule->parameter_value);
+    } else if (equals(word, "graph")) {
+        bit = SAW_GRAPH;
+        is_good = cpti_every_read(text, &rule->graph_every);
+    } else if (equals(word, "drag")) {
+        bit = SAW_DRAG;
+        is_good = read_probability(text, &rule->drag_share);
     }
     return bit == 0 || is_good ? bit : -1;
 }
@@ -330,6 +350,8 @@ static const char *judge(unsigned saw, struct cpti_rule *rule)
     rule->has_path = (saw & SAW_PATH) != 0;
     rule->is_consistent = (saw & SAW_CONSISTENT) != 0;
     rule->has_probability = (saw & SAW_PROBABILITY) != 0;
+    rule->has_graph = (saw & SAW_GRAPH) != 0;
+    rule->has_drag = (saw & SAW_DRAG) != 0;
     rule->is_keep = (saw & (SAW_FAILED | SAW_LATENCY | SAW_PATH | SAW_ATTRIBUTE)) != 0;
     if ((saw & SAW_OWNER) == 0) {
         return "it has no owner";
@@ -340,6 +362,11 @@ static const char *judge(unsigned saw, struct cpti_rule *rule)
     if (rule->is_keep && (saw & (SAW_RATE | SAW_CONSISTENT)) != 0) {
         return "a rule with a condition on the end of a request has neither a rate nor "
                "'consistent'";
+    }
+    if (rule->is_keep && (saw & (SAW_GRAPH | SAW_DRAG)) != 0) {
+        return "a rule with a condition on the end of a request has neither 'graph' "
+               "nor "
+               "'drag', which are decided at its begin";
     }
     if (!rule->is_keep && ((saw & SAW_PROBABILITY) != 0) == ((saw & SAW_RATE) != 0)) {
         return "it needs a probability, a rate, or a condition on the end of a request";
@@ -479,4 +506,45 @@ bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
         *status = cpt_error_set(error, CPT_INVALID, 0, "%s", reason);
     }
     return true;
+}
+
+/* --- For other settings that are made of clauses --- */
+
+bool cpti_clause_take(struct cpt_bytes *text, struct cpt_bytes *word,
+                      struct cpt_bytes *said)
+{
+    while (text->bytes > 0) {
+        struct cpt_bytes clause = take(text, is_semicolon);
+
+        text->data += text->bytes > 0;
+        text->bytes -= text->bytes > 0;
+        clause = trim(clause);
+        if (clause.bytes == 0) {
+            continue;
+        }
+        *word = take(&clause, is_blank);
+        *said = trim(clause);
+        return true;
+    }
+    return false;
+}
+
+bool cpti_clause_text(struct cpt_bytes text, char *to, size_t bytes_max)
+{
+    return copy(trim(text), to, bytes_max);
+}
+
+bool cpti_clause_probability(struct cpt_bytes text, double *probability)
+{
+    return read_probability(text, probability);
+}
+
+bool cpti_clause_rate(struct cpt_bytes text, double *per_second)
+{
+    return read_rate(text, per_second);
+}
+
+bool cpti_clause_duration(struct cpt_bytes text, uint64_t *ns)
+{
+    return read_duration(text, ns);
 }

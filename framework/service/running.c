@@ -167,6 +167,7 @@ cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn w
                         CPT_RUNNING_BYTES_MAX - REST_BYTES);
     cpti_json_text_open(&text, NULL, '{');
     cpti_json_text_string(&text, "service", cpt_bytes_of(service->name));
+    cpti_experiment_write(service, &text);
     cpti_json_text_open(&text, "requests", '[');
     for (size_t i = 0; i < CPTI_RUNNING_LISTS; i++) {
         left_out += write_list(service, i, &text);

@@ -318,16 +318,23 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     sampling->is_inner = options->role == CPT_ROLE_INNER;
     sampling->trusts_forwarded = options->trusts_forwarded != 0;
     status = set_probability(sampling, options->probability, error);
-    if (isnan(options->forced_per_second_max) || isnan(options->asked_per_second_max)) {
+    if (isnan(options->forced_per_second_max) || isnan(options->asked_per_second_max) ||
+        isnan(options->graphs_per_second_max)) {
         return cpt_error_set(
             error, CPT_INVALID, 0,
             "how many requests a second may ask for a path is a number");
+    }
+    if (!(options->drag_share >= 0 && options->drag_share <= 1)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "the share of requests that ask for drags must be from 0 "
+                             "to 1");
     }
     sampling->seed = options->seed != 0 ? options->seed : random_seed();
     sampling->trace_seed = random_seed();
     atomic_init(&sampling->has_policy, false);
     atomic_init(&sampling->throw_count, 0);
     sampling->clock = options->clock;
+    cpti_keeping_init(sampling, options);
     cpti_bucket_init(&sampling->forced, options->forced_per_second_max != 0
                                             ? options->forced_per_second_max
                                             : FORCED_PER_SECOND_DEFAULT);
@@ -450,6 +457,9 @@ static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *
     decision->randomness = verdict.randomness;
     decision->is_thrown = true;
     decision->keep_rules = verdict.keep_rules;
+    if (verdict.is_hit) {
+        cpti_keeping_draw(sampling, verdict.rule, verdict.randomness, decision);
+    }
     decision->generation = policy->generation;
     decision->glance_bytes = verdict.keep_rules != 0 ? policy->rules.glance_bytes : 0;
     if (verdict.is_shared) {
@@ -503,6 +513,8 @@ struct cpt_ask cpti_sampling_ask(const struct cpti_decision *decision,
     if (decision->glance_bytes != 0 && decision->glance_bytes < ask.bytes_max) {
         ask.bytes_max = decision->glance_bytes;
     }
+    ask.wants_drag = decision->wants_drag;
+    ask.graph_id = 0; /* each call has its own */
     return ask;
 }
 
@@ -578,6 +590,9 @@ static struct cpt_ask read_ask(struct cpti_sampling *sampling,
         CPTI_COUNT(counters, refused_untrusted);
         ask = (struct cpt_ask){0};
     }
+    if (!sampling->is_inner) { /* the file of an entry alone says what is delayed */
+        ask.delay_ns = 0;
+    }
     return ask;
 }
 
@@ -625,6 +640,7 @@ static __attribute__((noinline)) void decide(struct cpti_sampling *sampling,
     bool is_asked = false;
     bool is_inner = sampling->is_inner;
 
+    decision->ask = (struct cpt_ask){0};
     if (inbound->critical_path_count != 0) {
         decision->ask = read_ask(sampling, inbound, counters);
         is_asked = decision->ask.version != 0;
@@ -638,6 +654,10 @@ static __attribute__((noinline)) void decide(struct cpti_sampling *sampling,
     if (!decision->is_random && !is_asked && decision->keep_rules == 0) {
         return;
     }
+    if (decision->is_random && !decision->is_thrown && cpti_keeping_draws(sampling)) {
+        cpti_keeping_draw(sampling, NULL, cpti_sampling_draw(sampling), decision);
+    }
+    cpti_keeping_decide(sampling, is_asked, is_inner, inbound, counters, decision);
     decision->is_traced = true;
     decision->is_forced = is_asked && !is_inner;
     decision->is_pending = decision->keep_rules != 0 && !decision->is_forced;

@@ -12,6 +12,8 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 enum { CPTI_NETWORKS_MAX = 64, CPTI_TRUSTED_NAME_BYTES_MAX = 128 };
 
@@ -46,28 +48,78 @@ struct cpti_sampling {
     atomic_uint_least64_t
         throw_count; /* relaxed: each throw gets a number of its own */
     const struct cpt_clock *clock;
-    struct cpti_bucket forced; /* asked for from outside */
-    struct cpti_bucket asked;  /* asked for by callers within */
+    struct cpti_bucket forced;        /* asked for from outside */
+    struct cpti_bucket asked;         /* asked for by callers within */
+    atomic_uint graph_every;          /* K: the graph of one in K is kept; 0: of none */
+    _Atomic double drag_share;        /* of those that ask for drags */
+    struct cpti_bucket graphs;        /* whose graph is asked for */
+    bool has_graphs;                  /* there is a log of them */
+    atomic_uint_least64_t draw_count; /* relaxed, as throw_count */
 };
 
-/* What was decided about one request. All 0: it is not traced. */
+/* What was decided about one request. All 0, but `ask`: it is not traced. */
 struct cpti_decision {
     bool is_traced;
-    bool is_random;     /* the coin hit */
-    bool is_forced;     /* an entry was asked from outside */
-    bool is_logged;     /* this service writes the record */
-    bool is_local_root; /* and it is not the entry */
-    bool is_pending;    /* it is logged only if a keep rule says so at its end */
-    bool is_thrown;     /* randomness is what decided */
-    double probability; /* of the coin, when it was thrown; of the policy's */
-    struct cpt_ask ask; /* version 0: the caller wants no path */
+    bool is_random;       /* the coin hit */
+    bool is_forced;       /* an entry was asked from outside */
+    bool is_logged;       /* this service writes the record */
+    bool is_local_root;   /* and it is not the entry */
+    bool is_pending;      /* it is logged only if a keep rule says so at its end */
+    bool is_thrown;       /* randomness is what decided */
+    bool wants_drag : 1;  /* callees are asked for drags */
+    bool wants_graph : 1; /* the graph is kept: then ask.graph_id is its id, whether it
+                             came or not; else that is 0 */
+    double probability;   /* of the coin, when it was thrown; of the policy's */
     uint64_t randomness;
     uint64_t generation;   /* of the policy that decided … */
     uint32_t keep_rules;   /* … and its rules that may keep the request */
     uint32_t glance_bytes; /* that callees are asked for at most; 0: for all */
+    /* Version 0: the caller wants no path. Last, and set only if the request is traced:
+     * most are not, and neither clear nor copy it. */
+    struct cpt_ask ask;
 };
 
+static inline void cpti_decision_clear(struct cpti_decision *decision)
+{
+    memset(decision, 0, offsetof(struct cpti_decision, ask));
+}
+
+static inline void cpti_decision_copy(struct cpti_decision *to,
+                                      const struct cpti_decision *from)
+{
+    memcpy(to, from, offsetof(struct cpti_decision, ask));
+    if (from->is_traced) {
+        to->ask = from->ask;
+    }
+}
+
 struct cpti_trace_context;
+
+/* --- keeping.c: only for sampling.c --- */
+
+void cpti_keeping_init(struct cpti_sampling *sampling,
+                       const struct cpt_service_options *options);
+
+/* Draws whether a request that was hit with @randomness keeps its graph, and asks for
+ * drags; @rule decided about it, or NULL. */
+void cpti_keeping_draw(const struct cpti_sampling *sampling,
+                       const struct cpti_rule *rule, uint64_t randomness,
+                       struct cpti_decision *decision);
+
+/* Whether requests that the coin has hit are drawn from. */
+static inline bool cpti_keeping_draws(const struct cpti_sampling *sampling)
+{
+    return atomic_load_explicit(&sampling->graph_every, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&sampling->drag_share, memory_order_relaxed) > 0;
+}
+
+/* What was drawn, if anything was, is overruled by what the header asks for. */
+void cpti_keeping_decide(struct cpti_sampling *sampling, bool is_asked, bool is_inner,
+                         const struct cpt_inbound *inbound,
+                         struct cpti_counters *counters,
+                         struct cpti_decision *decision);
+
+/* --- */
 
 /* Reads the options; the lock is there. CPT_OK, or CPT_INVALID or CPT_LIMIT with the
  * reason. */
@@ -83,6 +135,16 @@ cpt_status cpti_networks_read(struct cpti_networks *networks, const char *const 
 void cpti_sampling_trust(struct cpti_sampling *sampling,
                          const struct cpti_networks *networks);
 void cpti_sampling_set_probability(struct cpti_sampling *sampling, double probability);
+
+/* The graph of one in @every traced requests is kept; 0: of none. */
+void cpti_sampling_set_graph_every(struct cpti_sampling *sampling, unsigned every);
+/* A share of them, 0 to 1, asks for drags. */
+void cpti_sampling_set_drag_share(struct cpti_sampling *sampling, double share);
+/* As many graphs may be asked for in a second; 0: the default, less: no limit. */
+void cpti_sampling_set_graph_rate(struct cpti_sampling *sampling, double per_second);
+
+/* A random number, not 0. */
+uint64_t cpti_sampling_draw(struct cpti_sampling *sampling);
 
 /* Takes the reference of the caller to @policy; NULL: there are no rules. */
 void cpti_sampling_set_policy(struct cpti_sampling *sampling,

@@ -103,10 +103,12 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
     }
     if ((options->log != NULL && !cpti_log_queue_is_of(options->log, CPT_LOG_PATHS)) ||
         (options->spans != NULL &&
-         !cpti_log_queue_is_of(options->spans, CPT_LOG_SPANS))) {
-        return cpt_error_set(
-            error, CPT_INVALID, 0,
-            "the log of a service takes paths, and `spans` takes spans");
+         !cpti_log_queue_is_of(options->spans, CPT_LOG_SPANS)) ||
+        (options->graphs != NULL &&
+         !cpti_log_queue_is_of(options->graphs, CPT_LOG_GRAPHS))) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "the log of a service takes paths, `spans` takes spans, "
+                             "and `graphs` takes graphs");
     }
     if (options->clock == NULL) {
         options->clock = cpt_clock_monotonic();
@@ -152,6 +154,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
     cpti_running_init(&service->running);
     cpti_lock_init(&service->sampling.lock, CPTI_RANK_TRUST);
+    cpti_experiment_init(&service->experiment);
     if (init_service(service, error) != CPT_OK ||
         copy_dropped(service, error) != CPT_OK) {
         cpt_service_free(service);
@@ -173,6 +176,7 @@ static void free_parts(struct cpt_service *service)
     cpti_lock_deinit(&service->counters.lock);
     cpti_running_deinit(&service->running);
     cpti_policy_release(service->sampling.policy);
+    cpti_experiment_deinit(&service->experiment);
     cpti_lock_deinit(&service->sampling.lock);
     cpt_alloc_free(alloc, service);
 }

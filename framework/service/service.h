@@ -14,6 +14,7 @@
 #include "framework/run/budget.h"
 #include "framework/run/call.h"
 #include "framework/service/counters.h"
+#include "framework/service/experiment.h"
 #include "framework/service/glance.h"
 #include "framework/service/log_queue.h"
 #include "framework/service/notice.h"
@@ -45,6 +46,7 @@ struct cpt_service {
     struct cpti_sampling sampling;
     struct cpti_glance glance; /* of requests told by hand, which have no method */
     struct cpti_counters counters;
+    struct cpti_experiment experiment;
     struct cpti_notice_limit notices[CPTI_FAILURE_REASONS]; /* by reason */
     struct cpti_notice_limit refusals[CPTI_REFUSALS];       /* by enum cpt_refusal */
     struct cpti_budget budget;     /* of the memory of its requests … */

@@ -10,7 +10,9 @@
 #include "framework/service/serving.h"
 
 #include "framework/service/answer.h"
+#include "framework/service/experiment.h"
 #include "framework/service/failure.h"
+#include "framework/service/kept.h"
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
@@ -229,7 +231,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         serving->request = request;
         serving->method = method;
         serving->running.id = found->number;
-        serving->decision = *decision;
+        cpti_decision_copy(&serving->decision, decision);
     }
     if (serving != NULL && open_account(serving, service, request)) {
         decoded = copy_parameters(&request->arena, &found->match, &serving->input);
@@ -245,16 +247,19 @@ static struct cpt_request *make_request(struct cpt_service *service,
         open_notes(serving, service, request);
     }
     cpti_trace_open(serving, &found->trace, found->is_enabled);
+    request->inherited.observer = &service->observer;
     if (request->is_traced) {
+        cpti_trace_enter(serving);
         cpti_spans_begin(serving);
+        cpti_kept_begin(serving);
         request->inherited.ask =
             cpti_sampling_ask(decision, service->options.metadata_bytes_max);
+        cpti_experiment_begin(serving, inbound);
     }
     if (serving->spans != NULL ||
         (serving->decision.is_logged && service->options.log != NULL)) {
         request->nest.retire = cpti_answer_retire;
     }
-    request->inherited.observer = &service->observer;
     request->inherited.overcount = service->options.overcount;
     return request;
 }
@@ -423,7 +428,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
                        cpt_reply_fn reply, void *context)
 {
     struct found found; /* it is large: only what is read is set */
-    struct cpti_decision decision = {0};
+    struct cpti_decision decision;
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
     enum cause cause = CAUSE_MEMORY;
@@ -431,6 +436,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     if (inbound->handle != NULL) {
         *inbound->handle = NULL;
     }
+    cpti_decision_clear(&decision);
     found.number = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
                                                  memory_order_relaxed);
     found.method =

@@ -32,6 +32,7 @@ struct cpti_serving {
     cpt_reply_fn reply;
     void *context;
     struct cpti_cleanup stream_end; /* releases inherited.stream */
+    bool is_in_experiment;
 };
 
 /* Copies what the record needs of the service, which may be freed before, to @arena.

@@ -34,10 +34,17 @@ struct wanted {
     bool is_enabled;
     double probability;
     struct cpti_networks networks;
-    struct cpti_rules *rules; /* of the settings */
+    struct cpti_rules *rules;                  /* of the settings */
+    struct cpti_experiment_wanted *experiment; /* likewise */
     bool has_enabled;
     bool has_probability;
     bool has_networks;
+    uint32_t graph_every;
+    double graph_rate;
+    double drag_share;
+    bool has_graph;
+    bool has_graph_rate;
+    bool has_drag;
 };
 
 /* What the program set. */
@@ -45,6 +52,8 @@ struct program {
     bool is_enabled;
     double probability;
     struct cpti_networks networks;
+    uint32_t graph_every;
+    double drag_share;
 };
 
 struct cpt_settings {
@@ -65,6 +74,7 @@ struct cpt_settings {
     struct cpti_rules *next_rules;  /* read now */
     bool has_ended[CPTI_RULES_MAX]; /* those that hold no more, and it was told */
     uint64_t generation;
+    struct cpti_experiment_wanted experiment; /* read now */
 };
 
 /* --- Parsing --- */
@@ -175,6 +185,36 @@ static cpt_status set_once(bool *has, const char *key, struct cpt_error *error)
     return CPT_OK;
 }
 
+/* What is kept beside the path. False: @key is none of it. */
+static bool parse_kept(struct span key, struct span value, struct wanted *wanted,
+                       cpt_status *status, struct cpt_error *error)
+{
+    const struct cpt_bytes text = {value.data, value.bytes};
+
+    if (equals(key, "graph")) {
+        *status = set_once(&wanted->has_graph, "graph", error);
+        if (*status == CPT_OK && !cpti_every_read(text, &wanted->graph_every)) {
+            *status = cpt_error_set(error, CPT_INVALID, 0,
+                                    "'graph' is no number K: one in K, or 0: none");
+        }
+    } else if (equals(key, "graph_rate")) {
+        *status = set_once(&wanted->has_graph_rate, "graph_rate", error);
+        if (*status == CPT_OK && !cpti_clause_rate(text, &wanted->graph_rate)) {
+            *status = cpt_error_set(error, CPT_INVALID, 0,
+                                    "'graph_rate' is no rate such as 10/s");
+        }
+    } else if (equals(key, "drag")) {
+        *status = set_once(&wanted->has_drag, "drag", error);
+        if (*status == CPT_OK && !cpti_clause_probability(text, &wanted->drag_share)) {
+            *status =
+                cpt_error_set(error, CPT_INVALID, 0, "'drag' is no number from 0 to 1");
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static cpt_status parse_pair(struct span key, struct span value, struct wanted *wanted,
                              struct cpt_error *error)
 {
@@ -210,8 +250,16 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
         memcpy(wanted->rules->tenant_header, value.data, value.bytes);
         return CPT_OK;
     }
+    if (parse_kept(key, value, wanted, &status, error)) {
+        return status;
+    }
     if (cpti_glance_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},
                          (struct cpt_bytes){value.data, value.bytes}, &status, error)) {
+        return status;
+    }
+    if (cpti_experiment_read(
+            wanted->experiment, (struct cpt_bytes){key.data, key.bytes},
+            (struct cpt_bytes){value.data, value.bytes}, &status, error)) {
         return status;
     }
     if (key.bytes > 5 && memcmp(key.data, "rule ", 5) == 0) {
@@ -231,9 +279,11 @@ static cpt_status parse(struct span text, struct wanted *wanted,
     uint64_t line_number = 0;
 
     struct cpti_rules *rules = wanted->rules;
+    struct cpti_experiment_wanted *experiment = wanted->experiment;
 
     memset(rules, 0, sizeof *rules);
-    *wanted = (struct wanted){.rules = rules};
+    memset(experiment, 0, sizeof *experiment);
+    *wanted = (struct wanted){.rules = rules, .experiment = experiment};
     while (text.bytes > 0 && status == CPT_OK) {
         struct span line = take(&text, '\n');
         struct span key;
@@ -296,6 +346,16 @@ static void take_settings(struct cpt_settings *settings, const struct wanted *wa
         cpti_sampling_trust(&service->sampling, wanted->has_networks
                                                     ? &wanted->networks
                                                     : &program->networks);
+        cpti_sampling_set_graph_every(&service->sampling, wanted->has_graph
+                                                              ? wanted->graph_every
+                                                              : program->graph_every);
+        cpti_sampling_set_drag_share(&service->sampling, wanted->has_drag
+                                                             ? wanted->drag_share
+                                                             : program->drag_share);
+        cpti_sampling_set_graph_rate(&service->sampling,
+                                     wanted->has_graph_rate
+                                         ? wanted->graph_rate
+                                         : service->options.graphs_per_second_max);
         cpt_service_enable(service, wanted->has_enabled ? wanted->is_enabled
                                                         : program->is_enabled);
     }
@@ -361,6 +421,33 @@ static void end_rules(struct cpt_settings *settings)
     }
 }
 
+/* What the file says of experiments; NULL: it is gone or bad, and they end. */
+static void take_experiment(struct cpt_settings *settings,
+                            const struct cpti_experiment_wanted *wanted)
+{
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        if (!cpti_experiment_take(settings->services[i], wanted)) {
+            tell(settings, false, "%s: no memory for its experiment: there is none",
+                 settings->path);
+        }
+    }
+}
+
+/* Tells, once, that an experiment is over or was stopped. */
+static void watch_experiments(struct cpt_settings *settings)
+{
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        char sentence[CPTI_EXPERIMENT_SENTENCE_BYTES];
+        struct cpt_notice notice = {
+            .kind = CPT_NOTICE_SETTINGS, .reason = "experiment", .count = 1};
+
+        if (cpti_experiment_tick(settings->services[i], sentence)) {
+            notice.sentence = cpt_bytes_of(sentence);
+            settings->options.notify(settings->options.notify_context, &notice);
+        }
+    }
+}
+
 /* Reads the file into `next`. The number of bytes, or -1 with errno. */
 static ssize_t read_file(struct cpt_settings *settings)
 {
@@ -406,11 +493,13 @@ static void check_file(struct cpt_settings *settings)
 {
     const ssize_t bytes = read_file(settings);
     struct cpt_error error = {0};
-    struct wanted wanted = {.rules = settings->next_rules};
+    struct wanted wanted = {.rules = settings->next_rules,
+                            .experiment = &settings->experiment};
     char *last = settings->text;
 
     if (bytes < 0) {
         note_unread(settings, errno);
+        take_experiment(settings, NULL);
         return;
     }
     if (settings->was_there && settings->failure == 0 &&
@@ -427,9 +516,11 @@ static void check_file(struct cpt_settings *settings)
         CPT_OK) {
         tell(settings, false, "%s: line %llu: %s; what was set before stays",
              settings->path, (unsigned long long)error.offset, error.sentence);
+        take_experiment(settings, NULL);
         return;
     }
     take_settings(settings, &wanted);
+    take_experiment(settings, wanted.experiment);
     settings->next_rules = settings->rules;
     settings->rules = wanted.rules;
     memset(settings->has_ended, 0, sizeof settings->has_ended);
@@ -445,6 +536,7 @@ static void check(struct cpt_settings *settings)
 {
     check_file(settings);
     end_rules(settings);
+    watch_experiments(settings);
 }
 
 /* --- The thread --- */
@@ -552,6 +644,8 @@ static bool fill(struct cpt_settings *settings,
             .probability = atomic_load_explicit(&service->sampling.probability,
                                                 memory_order_relaxed),
             .networks = service->sampling.networks,
+            .graph_every = service->options.graph_every,
+            .drag_share = service->options.drag_share,
         };
     }
     return true;

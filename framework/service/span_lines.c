@@ -273,6 +273,16 @@ static void note_groups(struct note *note, const struct cpt_trace_group *group)
     }
 }
 
+/* Run delay, and whose fault it was. */
+static void note_starved(struct note *note, const struct cpt_trace_starved *starved)
+{
+    if (starved != NULL) {
+        note_print(note, " delay=%" PRIu64, starved->delay_ns);
+        note_text(note, "culprit", starved->culprit);
+        note_number(note, "culprit_trace", starved->culprit_request);
+    }
+}
+
 static void write_wait(struct run *run, uint64_t task_id, uint64_t number,
                        const struct cpt_trace_await *await)
 {
@@ -301,7 +311,10 @@ static void write_wait(struct run *run, uint64_t task_id, uint64_t number,
         note_print(note, " margin=%" PRIu64, await->margin_ns);
     }
     note_number(note, "off", await->off_cpu_ns);
+    note_starved(note, await->starved);
     note_text(note, "occupant", await->occupant);
+    note_number(note, "holder_trace", await->occupant_request);
+    note_number(note, "queue", await->queue_length);
     open_span(writer, &span);
     put_id_attribute(writer->text, "cpt.wait", released_by);
     close_span(writer, false);
@@ -388,8 +401,11 @@ static void write_task(void *context, const struct cpt_trace_task *task)
         note_print(note, " margin=%" PRIu64, task->margin_ns);
     }
     note_number(note, "off", task->off_cpu_ns);
+    note_starved(note, task->starved);
     note_text(note, "executor", task->executor);
     note_text(note, "occupant", task->occupant);
+    note_number(note, "holder_trace", task->occupant_request);
+    note_number(note, "queue", task->queue_length);
     for (const struct cpt_trace_await *await = task->last_await; await != NULL;
          await = await->previous) {
         waits++;
@@ -450,6 +466,7 @@ static void note_call(struct run *run, const struct cpt_trace_call *call)
     note_number(note, "unread", call->receive_queue_ns);
     note_text(note, "status", call->status);
     note_text(note, "holder", call->holder);
+    note_number(note, "holder_trace", call->holder_request);
     note_text(note, "executor", call->executor);
 }
 

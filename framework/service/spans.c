@@ -78,6 +78,7 @@ void cpti_spans_begin(struct cpti_serving *serving)
     put(trace->parent.parent_id, cpti_span_id(random, CPTI_SPAN_OF_REQUEST));
     cpt_traceparent_format(&trace->parent, item->traceparent);
     request->inherited.span_seed = random;
+    request->keeps_edges = true;
     serving->spans = item;
 }
 
@@ -129,8 +130,7 @@ void cpti_spans_retire(struct cpti_serving *serving)
         return;
     }
     item->item.release = release_item;
-    item->item.memory_bytes =
-        request->block_bytes + request->arena.used_bytes + request->notes.used_bytes;
+    item->item.memory_bytes = cpti_request_bytes(request);
     /* As for its record: a slow disk must not take memory from requests that come. */
     cpti_account_move(&serving->account, &serving->notes);
     cpti_log_queue_push(serving->service->options.spans, &item->item);

@@ -3,6 +3,7 @@
 /* trace_context.c - the trace that a request belongs to; see trace_context.h */
 #include "framework/service/trace_context.h"
 
+#include "framework/run/overlap.h"
 #include "framework/service/serving.h"
 
 #include <endian.h>
@@ -231,6 +232,15 @@ static void make_for(const struct cpti_serving *serving,
                     &serving->decision);
 }
 
+/* The last 8 bytes of a trace's id, which are those that are random in any case. */
+static uint64_t tail_of(const unsigned char id[16])
+{
+    uint64_t tail = 0;
+
+    memcpy(&tail, id + 8, sizeof tail);
+    return be64toh(tail);
+}
+
 void cpti_trace_open(struct cpti_serving *serving,
                      const struct cpti_trace_context *came, bool is_enabled)
 {
@@ -247,6 +257,12 @@ void cpti_trace_open(struct cpti_serving *serving,
         make_for(serving, &origin->context);
         origin->state = cpti_trace_make_state(&serving->decision, &request->arena);
     }
+}
+
+void cpti_trace_enter(struct cpti_serving *serving)
+{
+    serving->request->inherited.overlap_number =
+        cpti_overlap_enter(tail_of(serving->trace.context.parent.trace_id));
 }
 
 struct cpti_trace_context cpti_trace_of(const struct cpti_trace_origin *origin)

@@ -61,6 +61,9 @@ void cpti_trace_read(struct cpti_trace_context *trace,
 void cpti_trace_open(struct cpti_serving *serving,
                      const struct cpti_trace_context *came, bool is_enabled);
 
+/* The request of @serving is traced, and other ones can name its trace from now on. */
+void cpti_trace_enter(struct cpti_serving *serving);
+
 /* Makes @kept a copy of @origin, which may be NULL, good as long as @text. */
 void cpti_trace_keep(struct cpti_trace_origin *kept, struct cpti_trace_origin *origin,
                      char text[CPT_TRACESTATE_BYTES_MAX + 1]);
