@@ -11,22 +11,20 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *tree;
     bool is_usable;
-    bool is_first = false;
+    unsigned version = 0;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage(
             "'cpt aggregate' needs --output FILE; '-' is standard output");
     }
-    status = cpti_tree_version(arguments, &is_first);
+    status = cpti_tree_version(arguments, &version);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     status = cpti_gather_operands(arguments, &tree, &is_usable);
-    if (is_usable && is_first) {
-        cpt_tree_forget_cubes(tree);
-    }
     if (is_usable) {
+        cpti_tree_become(tree, version);
         status = cpti_exit_last(status,
                                 cpti_tree_write(cpti_value(arguments, "output"), tree));
     }

@@ -78,6 +78,8 @@ static int run_file(struct cpti_assert *assertion, const char *file)
     if (input.kind == CPTI_INPUT_TREE) {
         status = cpti_failed("%s is a tree: it knows averages, but no trace",
                              cpti_input_name(&input));
+    } else if (input.kind == CPTI_INPUT_GRAPHS) {
+        status = cpti_refuse_graphs(&input);
     } else {
         status = input.kind == CPTI_INPUT_LOG ? run_log(assertion, &input)
                                               : cpti_assert_spans(assertion, &input);

@@ -54,6 +54,7 @@ struct demo {
     char tool[CPTI_SERVICE_PATH_BYTES];  /* path of the program */
     char shown[CPTI_SERVICE_PATH_BYTES]; /* the same as a person types it */
     char log_file[PATH_BYTES];
+    char graph_files[CPTI_SERVICE_COUNT][PATH_BYTES]; /* empty: no graph is kept */
     char control_file[PATH_BYTES];
     char treatment_file[PATH_BYTES];
     char diff_file[PATH_BYTES];
@@ -491,6 +492,22 @@ static int name_file(const struct demo *demo, const char *name, char file[PATH_B
     return CPTI_EXIT_DONE;
 }
 
+/* Those of an earlier run go in any case. */
+static int name_graphs(struct demo *demo, bool keeps_graphs)
+{
+    static const char *const names[CPTI_SERVICE_COUNT] = {"A.cptgraph", "B.cptgraph",
+                                                          "C.cptgraph"};
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < CPTI_SERVICE_COUNT && status == CPTI_EXIT_DONE; i++) {
+        status = name_file(demo, names[i], demo->graph_files[i]);
+        if (!keeps_graphs) {
+            demo->graph_files[i][0] = '\0';
+        }
+    }
+    return status;
+}
+
 static int name_files(struct demo *demo)
 {
     if (mkdir(demo->directory, 0777) != 0 && errno != EEXIST) {
@@ -539,15 +556,20 @@ static void print_services(const struct demo *demo)
 
 static int start_services(struct demo *demo)
 {
-    const struct cpti_services_options options = {
+    struct cpti_services_options options = {
         .log_file = demo->log_file,
         .probability = "1",
         .slowed = demo->slowed,
         .slowed_us = SLOWED_US,
         .port = demo->port,
     };
-    const int status = cpti_services_start(&demo->services, &options);
+    int status = CPTI_EXIT_DONE;
 
+    for (size_t i = 0; i < CPTI_SERVICE_COUNT; i++) {
+        options.graph_files[i] =
+            demo->graph_files[i][0] != '\0' ? demo->graph_files[i] : NULL;
+    }
+    status = cpti_services_start(&demo->services, &options);
     if (status == CPTI_EXIT_DONE) {
         print_services(demo);
     }
@@ -670,6 +692,9 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         status = name_files(&demo);
     }
+    if (status == CPTI_EXIT_DONE) {
+        status = name_graphs(&demo, cpti_has(arguments, "graphs"));
+    }
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -692,12 +717,17 @@ static const struct cpti_option options[] = {
      "how long to make requests: 15s, 1m; default 15s; if it is too noisy to tell what "
      "is slower, up to four times as long"},
     {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower"},
+    {"graphs", 0, NULL,
+     "keep the graph of each request, for cpt slack and cpt whatif: A.cptgraph, "
+     "B.cptgraph, C.cptgraph"},
     {"dir", 'd', "DIR", "where the files go; default demo-out"},
     {0},
 };
 
 static const struct cpti_example examples[] = {
     {"cpt demo", "three services, 600 requests, and what made some of them slow"},
+    {"cpt demo --graphs && cpt slack demo-out/*.cptgraph",
+     "what each component would give back"},
     {"cpt demo --serve --port 8080", "services to talk to with curl, until ^C"},
     {0},
 };
@@ -705,8 +735,8 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_demo = {
     .name = "demo",
     .summary = "start three services, make requests, find what made them slow",
-    .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR]",
-               "--serve [--port NUMBER]"},
+    .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs]",
+               "--serve [--port NUMBER] [--graphs]"},
     .description =
         "Starts three services on loopback ports, which call each other as in Figure 1 "
         "of the article on critical path tracing. Makes requests in two arms, control "

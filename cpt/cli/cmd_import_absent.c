@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_import_absent.c - cpt import, explain, slack without a library for JSON */
+/* cmd_import_absent.c - cpt import, explain without a library for JSON */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 
@@ -26,21 +26,6 @@ const struct cpti_command cpti_command_import = {
     .usages = {"[OPTION]... FILE..."},
     .description = "This cpt was built without 'cpt import'.",
     .examples = examples,
-    .operand_count_max = SIZE_MAX,
-    .run = run,
-};
-
-static const struct cpti_example slack_examples[] = {
-    {"cpt slack spans/", "what each frame would give back, on average"},
-    {0},
-};
-
-const struct cpti_command cpti_command_slack = {
-    .name = "slack",
-    .summary = "print what a shorter frame would give back, and who has time",
-    .usages = {"[OPTION]... FILE..."},
-    .description = "This cpt was built without 'cpt slack'.",
-    .examples = slack_examples,
     .operand_count_max = SIZE_MAX,
     .run = run,
 };

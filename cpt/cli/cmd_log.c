@@ -11,6 +11,7 @@
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/largest.h"
 #include "cpt/cli/gather/log_check.h"
+#include "cpt/cli/graphs/graph_check.h"
 #include "cpt/cli/gather/log_follow.h"
 #include "cpt/cli/gather/log_merge.h"
 #include "cpt/cli/gather/log_output.h"
@@ -262,8 +263,17 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
         .selections = &selection,
         .selection_count = !command->is_check, /* a check looks at everything */
     };
-    int status = cpti_log_open(&input, file);
+    int status = cpti_input_open(&input, file);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (command->is_check && input.kind == CPTI_INPUT_GRAPHS) {
+        status = cpti_graph_check(&input);
+        cpti_input_close(&input);
+        return status;
+    }
+    status = cpti_log_accept(&input);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -475,8 +485,9 @@ static const struct cpti_option options[] = {
     CPTI_CAPPED_OPTION("the slowest requests"),
     {"check", 'c', NULL,
      "print no records; check that the segments of each one add up to its latency and "
-     "lie below its entry frame, and that the index hides no record; exit with 1 if a "
-     "check fails"},
+     "lie below its entry frame, and that the index hides no record; of a graph log, "
+     "that the longest path of each graph is its latency; exit with 1 if a check "
+     "fails"},
     {"output", 'o', "FILE",
      "print no records; write the selected ones to FILE, a path log with an index; "
      "several inputs are merged by time"},

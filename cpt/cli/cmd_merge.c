@@ -191,13 +191,13 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *whole = NULL;
     struct cpti_parts *parts = NULL;
-    bool is_first = false;
+    unsigned version = 0;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage("'cpt merge' needs --output FILE; '-' is standard output");
     }
-    status = cpti_tree_version(arguments, &is_first);
+    status = cpti_tree_version(arguments, &version);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -212,10 +212,8 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         cpti_parts_warn(parts, whole);
     }
-    if (status == CPTI_EXIT_DONE && is_first) {
-        cpt_tree_forget_cubes(whole);
-    }
     if (status == CPTI_EXIT_DONE) {
+        cpti_tree_become(whole, version);
         status = cpti_tree_write(cpti_value(arguments, "output"), whole);
     }
     cpti_parts_free(parts);

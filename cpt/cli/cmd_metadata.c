@@ -458,6 +458,8 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"curl -si -H 'critical-path: 1;forced' localhost:8080/ | cpt metadata",
      "ask a service for the critical path of one request"},
+    {"curl -si -H 'critical-path: 1;forced;drag' localhost:8080/ | cpt metadata",
+     "the same, and what each part of it is worth"},
     {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line copied from a log"},
     {"cpt metadata --conformance 'python3 cpt_trace.py --conformance'",
      "does this program read and write what the format says?"},
@@ -477,6 +479,10 @@ const struct cpti_command cpti_command_metadata = {
         "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
         "segments, each with stack (root first), kind and duration_ns. Later versions "
         "may add fields.\n"
+        "\n"
+        "A service that was asked with the parameter drag says of each segment by how "
+        "much the request would have been faster without it: drag_ns, and in the tree "
+        "where it is less than the segment. Drags do not add up.\n"
         "\n"
         "In the verbose form each segment carries the names of its whole stack. No "
         "header has it; it is for tools, and to be compared with.",

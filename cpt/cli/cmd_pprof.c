@@ -7,9 +7,12 @@
 #include "cpt/cli/gather/label_groups.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/print/gain_print.h"
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,12 +49,13 @@ static void print_file(const char *path)
 
 /* -unit=ms, since pprof would give all rows the unit of the smallest. The fractions are
  * 0, since pprof would hide frames whose change their callees cancel out. */
-static void print_commands(const char *path)
+static void print_commands(const char *path, bool is_of_drags)
 {
     static const char *const views[] = {"-top", "-top -files", "-http=localhost:8000"};
+    const size_t view_count = is_of_drags ? 1 : sizeof views / sizeof views[0];
 
     (void)printf("look at it with\n");
-    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+    for (size_t i = 0; i < view_count; i++) {
         (void)printf("  go tool pprof -unit=ms %s ", views[i]);
         print_file(path);
         (void)printf("\n");
@@ -61,6 +65,9 @@ static void print_commands(const char *path)
                  "-diff_base=BASE.pb.gz ");
     print_file(path);
     (void)printf("\n");
+    if (is_of_drags) {
+        (void)printf("drags do not add up: read 'flat', not 'cum', sums or shares\n");
+    }
 }
 
 /* The options --label. A key ends at its '=', so it is copied. */
@@ -94,6 +101,28 @@ static int read_labels(struct labels *labels, const struct cpti_arguments *argum
     return CPTI_EXIT_DONE;
 }
 
+static bool is_of_drags(const struct cpti_arguments *arguments)
+{
+    const char *kind = cpti_value(arguments, "kind");
+
+    return kind != NULL && strcmp(kind, "drag") == 0;
+}
+
+/* Whether @tree has drags; says it if only a part of its requests has. */
+static int check_drags(const struct cpt_tree *tree)
+{
+    const uint64_t all = cpt_tree_request_count(tree);
+    const uint64_t count = cpt_gain_request_count(tree);
+    const int status = cpti_gain_check(tree, "kind");
+
+    if (status == CPTI_EXIT_DONE && count != all) {
+        cpti_warn("%" PRIu64 " of %" PRIu64
+                  " requests have drags; the others do not count",
+                  count, all);
+    }
+    return status;
+}
+
 static int write_profile(const struct cpti_arguments *arguments,
                          const struct cpt_tree *tree,
                          const struct cpti_label_groups *groups)
@@ -105,6 +134,7 @@ static int write_profile(const struct cpti_arguments *arguments,
         .tool = "cpt " CPTI_VERSION,
         .title = cpti_value(arguments, "title"),
         .labels = labels.labels,
+        .kind = is_of_drags(arguments) ? CPT_PPROF_DRAG : CPT_PPROF_CRITICAL_PATH,
     };
     struct cpt_error error = {0};
     struct cpti_output output;
@@ -113,6 +143,9 @@ static int write_profile(const struct cpti_arguments *arguments,
 
     options.label_count = labels.count;
     cpti_label_groups_use(groups, &options);
+    if (status == CPTI_EXIT_DONE && options.kind == CPT_PPROF_DRAG) {
+        status = check_drags(tree);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_output_open(&output, path);
     }
@@ -123,7 +156,7 @@ static int write_profile(const struct cpti_arguments *arguments,
         &output, cpt_pprof_write(NULL, tree, &options, &sink, &error), &error);
     if (status == CPTI_EXIT_DONE && strcmp(path, "-") != 0 &&
         !cpti_has(arguments, "quiet")) {
-        print_commands(path);
+        print_commands(path, options.kind == CPT_PPROF_DRAG);
     }
     return status;
 }
@@ -179,6 +212,10 @@ static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the profile to FILE; '-' is standard output"},
     {"title", 0, "TEXT",
      "the file name that pprof shows; by default the entry service"},
+    {"kind", 0, "KIND",
+     "critical_path, which is the default, or drag: what the requests would gain "
+     "without a stack",
+     "critical_path drag"},
     {"view", 0, "WHAT",
      "stack, which is the default, or edge: the frames are calls from service to "
      "service",
@@ -199,6 +236,8 @@ static const struct cpti_example examples[] = {
     {"cpt pprof -q --label-by arm -o both.pb.gz paths.cptlog && go tool pprof -unit=ms "
      "-top -tagfocus=arm=control both.pb.gz",
      "one profile of all arms, and what one of them contributes to the average"},
+    {"cpt pprof --kind drag -o drags.pb.gz paths.cptlog",
+     "what requests would gain without a stack"},
     {"cpt pprof -q -o - monday.cpttree > monday.pb.gz",
      "the profile of a tree, on standard output"},
     {0},
@@ -215,6 +254,18 @@ const struct cpti_command cpti_command_pprof = {
         "mean latency, and -diff_base can compare two profiles with different numbers "
         "of requests. The other sample types are critical_path_total, the sum of all "
         "requests, and requests, which counts them on the entry frame.\n"
+        "\n"
+        "With --kind drag the values are drags, of the requests that have them: the "
+        "drag of a segment is how much earlier the response would come without this "
+        "segment alone. A stack has the largest of its segments; without all of them "
+        "the request gains at least that, and at most their time. The sample types "
+        "are drag, of the average request with drags, drag_total, their sum, and "
+        "requests, those with a known drag of the stack. Drags do not add up: read "
+        "flat values of single stacks, not cum, sums or shares; -top adds up what a "
+        "frame has on several stacks, 'cpt report --drag' does not. To merge profiles "
+        "use drag_total and requests. A kind always has the same types, so that two "
+        "profiles of a kind can be subtracted; pprof refuses to subtract different "
+        "kinds.\n"
         "\n"
         "With --view edge the frames are the calls from one service to another, "
         "'A -> B'. A frame with all below it is what the callee cost its caller, "

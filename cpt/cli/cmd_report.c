@@ -7,6 +7,7 @@
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/print/blind_print.h"
 #include "cpt/cli/print/cluster_print.h"
+#include "cpt/cli/print/gain_print.h"
 #include "cpt/cli/print/group_print.h"
 #include "cpt/cli/print/html_report.h"
 #include "cpt/cli/print/quantile_print.h"
@@ -16,6 +17,7 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 
@@ -24,8 +26,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The columns without the quantiles, and how many quantiles fit beside them. */
-enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS };
+/* The columns without the quantiles and the drags, and how many quantiles fit beside
+ * all of them. */
+enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS - 1 };
 
 /* One run of the command. */
 struct report {
@@ -38,6 +41,7 @@ struct report {
     struct cpt_cluster_error *errors;
     uint64_t bytes_max; /* of the answer; 0: no limit */
     bool is_json;
+    bool has_drags;  /* some requests have */
     uint32_t *ranks; /* of the rows by time; NULL: all are shown */
     size_t row_max;  /* rows that are shown */
 };
@@ -120,6 +124,18 @@ static void put_mean(struct cpti_json *json, const char *key, double ns)
     }
 }
 
+/* What a node would give back. Errors by cluster are not known of it. */
+static void put_gain(struct cpti_json *json, const struct report *report, uint32_t node)
+{
+    struct cpt_gain gain = cpt_gain_of(report->tree, node);
+
+    if (report->errors != NULL) {
+        gain.drag.error_ns = INFINITY;
+        gain.time.error_ns = INFINITY;
+    }
+    cpti_gain_json(json, &gain);
+}
+
 static void put_row(struct cpti_json *json, const struct report *report,
                     const struct cpt_tree_row *row, double latency_ns)
 {
@@ -145,6 +161,9 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
     cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
     cpti_trust_json(json, &stats, report->errors != NULL);
+    if (report->has_drags) {
+        put_gain(json, report, row->node);
+    }
     if (report->is_asked) {
         put_quantiles(json, report, row->node);
     }
@@ -162,6 +181,10 @@ static void put_report(const struct report *report)
     cpti_tree_json_stats(&json, report->tree, &all, report->errors != NULL);
     cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
     put_latency_quantiles(&json, report);
+    if (report->has_drags) {
+        cpti_json_unsigned(&json, "drag_requests",
+                           cpt_gain_request_count(report->tree));
+    }
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         if (is_shown(report, i, &rest)) {
@@ -182,6 +205,20 @@ static void put_report(const struct report *report)
 
 /* --- As a table --- */
 
+/* The mean drag of a node; nothing if none is known. */
+static void add_drag(struct cpti_table *table, const struct report *report,
+                     uint32_t node)
+{
+    char text[32];
+
+    if (report->has_drags) {
+        const struct cpt_gain gain = cpt_gain_of(report->tree, node);
+
+        cpti_table_cell(table, "%s",
+                        gain.known_count != 0 ? cpti_ms(gain.drag.mean_ns, text) : "-");
+    }
+}
+
 static void add_row(struct cpti_table *table, const struct report *report,
                     const struct cpt_tree_row *row, uint64_t latency_ns)
 {
@@ -192,6 +229,7 @@ static void add_row(struct cpti_table *table, const struct report *report,
     char text[32];
 
     cpti_table_cell(table, "%s", cpti_ms((double)row->self_ns, text));
+    add_drag(table, report, row->node);
     cpti_table_cell(table, "%s", cpti_ms((double)row->inclusive_ns, text));
     cpti_table_cell(
         table, "%.1f%%",
@@ -217,8 +255,7 @@ static void add_row(struct cpti_table *table, const struct report *report,
 }
 
 /* The last row: what is not shown. */
-static void add_rest(struct cpti_table *table, const struct report *report,
-                     const struct rest *rest)
+static void add_rest(struct cpti_table *table, const struct rest *rest)
 {
     char text[32];
 
@@ -226,37 +263,55 @@ static void add_rest(struct cpti_table *table, const struct report *report,
         return;
     }
     cpti_table_cell(table, "%s", cpti_ms((double)rest->self_ns, text));
-    for (size_t i = 0; i + 2 < FIXED_COLUMNS + report->quantile_count; i++) {
+    for (size_t i = 2; i < table->column_count; i++) {
         cpti_table_cell(table, "-");
     }
     cpti_table_cell(table, "(%" PRIu64 " more stacks)", rest->row_count);
 }
 
+/* The table without rows. @texts has room for the names of the quantiles. */
+static struct cpti_table table_of(const struct report *report,
+                                  char texts[QUANTILES_MAX][16])
+{
+    static const char *const fixed[] = {"self ms", "drag ms",  "incl ms",
+                                        "share",   "presence", "when present"};
+    const char *headings[CPTI_TABLE_COLUMNS_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        if (i != 1 || report->has_drags) {
+            headings[count++] = fixed[i];
+        }
+    }
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        headings[count++] = cpti_quantile_name(report->quantiles[i], texts[i]);
+    }
+    headings[count++] = "frame";
+    return cpti_table_of(headings, count);
+}
+
 static int print_report(const struct report *report)
 {
-    const char *headings[CPTI_TABLE_COLUMNS_MAX] = {"self ms", "incl ms", "share",
-                                                    "presence", "when present"};
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
     const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
     char texts[QUANTILES_MAX][16];
     struct rest rest = {0};
-    struct cpti_table table;
+    struct cpti_table table = table_of(report, texts);
     int status;
 
-    for (size_t i = 0; i < report->quantile_count; i++) {
-        headings[FIXED_COLUMNS - 1 + i] =
-            cpti_quantile_name(report->quantiles[i], texts[i]);
-    }
-    headings[FIXED_COLUMNS - 1 + report->quantile_count] = "frame";
-    table = cpti_table_of(headings, FIXED_COLUMNS + report->quantile_count);
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         if (is_shown(report, i, &rest)) {
             add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
         }
     }
-    add_rest(&table, report, &rest);
+    add_rest(&table, &rest);
     cpti_tree_print_stats(report->tree, NULL, &all, report->errors != NULL);
     cpti_cluster_print(&report->views, CPTI_BY_STACK);
+    if (report->has_drags) {
+        (void)printf("drags: of %" PRIu64 " of %" PRIu64 " requests\n",
+                     cpt_gain_request_count(report->tree),
+                     cpt_tree_request_count(report->tree));
+    }
     (void)printf("\n");
     status = cpti_table_print(&table);
     if (status == CPTI_EXIT_DONE && report->is_asked) {
@@ -336,6 +391,7 @@ static int show(const struct cpti_arguments *arguments, struct report *report)
     }
     report->walk = walk;
     report->is_json = cpti_has(arguments, "json");
+    report->has_drags = cpt_gain_request_count(report->tree) != 0;
     capped.row_count = cpt_tree_walk_count(walk) - 1;
     if (report->bytes_max == 0 || rank_rows(report)) {
         status = cpti_capped_print(&capped);
@@ -432,6 +488,9 @@ static int run(const struct cpti_arguments *arguments)
     if (cpti_has(arguments, "blind-spots")) {
         return cpti_blind_report(arguments);
     }
+    if (cpti_has(arguments, "drag")) {
+        return cpti_gain_report(arguments);
+    }
     if (cpti_has(arguments, "group-by")) {
         return cpti_group_report(arguments);
     }
@@ -466,6 +525,8 @@ static const struct cpti_option options[] = {
     {"blind-spots", 0, NULL,
      "print the share of the latency that is in blind spots instead, by service and "
      "reason"},
+    {"drag", 0, NULL,
+     "print what each frame would give back instead, if requests have drags"},
     {"html", 0, "FILE",
      "write the whole report to FILE for a browser, and print nothing"},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},
@@ -480,6 +541,7 @@ static const struct cpti_example examples[] = {
      "the same for one arm of an experiment, in the last quarter of an hour"},
     {"cpt report --group-by failure paths.cptlog",
      "why requests failed, and how long they took"},
+    {"cpt report --drag paths.cptlog", "what a shorter frame would give back"},
     {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
      "stacks that few requests had"},
     {"cpt report --html day.html --base arm=control --new arm=treatment paths.cptlog",
@@ -520,6 +582,12 @@ const struct cpti_command cpti_command_report = {
         "did not fit the budget), failed, cached, shared, limit. Shares are of the "
         "mean latency; 'spots' are segments, 'requests' those that had one. It needs "
         "logs: a tree has no reasons.\n"
+        "\n"
+        "Where requests have drags: without the stack they gain at least 'drag ms', "
+        "its "
+        "largest drag in each, and at most its time. --drag prints both ends for each "
+        "frame over all its stacks ('drag', 'path'), with 95 % intervals. Drags do not "
+        "add up.\n"
         "\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "

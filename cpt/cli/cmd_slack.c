@@ -3,7 +3,7 @@
 /*
  * cmd_slack.c - cpt slack: what a shorter frame would give back
  *
- *      files --> traces (cpt/import) --> a dag each --> measures of frames --> averages
+ *      files --> a dag each (kept_graphs.h) --> measures of frames --> averages
  *
  * A path says where the time was. Here all that our services noted of a request is
  * measured (cpt_dag.h): how much longer a frame could take, and by how much the
@@ -11,20 +11,20 @@
  */
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/command.h"
-#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
-#include "cpt/cpt_dag_draft.h"
+#include "cpt/cli/base/weighted.h"
+#include "cpt/cli/graphs/kept_graphs.h"
+#include "cpt/cli/print/quantile_print.h"
+#include "cpt/cli/print/tree_print.h"
 #include "cpt/cpt_name.h"
-#include "cpt/import/traces.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
 enum { ROWS_MAX = 1 << 16, KINDS = CPT_DAG_NETWORK + 1, PRINTED_MAX = 40 };
 
 /* What the gains of one request may cost: seconds. */
@@ -34,15 +34,15 @@ static const char *const kind_words[KINDS] = {
     [CPT_DAG_STEP] = "work", [CPT_DAG_CALL] = "call", [CPT_DAG_QUEUE] = "queue",
     [CPT_DAG_LOCK] = "lock", [CPT_DAG_WAIT] = "wait", [CPT_DAG_NETWORK] = "network"};
 
-/* A frame in all requests; sums of ns. */
+/* A frame in all requests; weighted sums of ns. */
 struct row {
     cpt_name_id name;
     unsigned kind; /* enum cpt_dag_kind */
     uint64_t request_count;
-    uint64_t needed_count; /* requests whose response waited for it */
-    double path;
-    double drag;
-    double gain;
+    double needed_weight; /* of requests whose response waited for it */
+    struct cpti_weighted path;
+    struct cpti_weighted drag;
+    struct cpti_weighted gain;
     double slack; /* of those */
     double free;
     uint32_t flags;
@@ -50,17 +50,14 @@ struct row {
 
 struct slack {
     const char *wanted; /* id of the only trace that counts; NULL: all count */
-    struct cpti_input input;
-    struct cpti_traces *traces;
-    struct cpti_spans *spans;
+    struct cpti_kept_counts counts;
     struct cpt_names *names;
     struct row *rows;
     uint32_t *numbers; /* of the rows + 1, by name and kind */
     size_t row_count, row_capacity, number_capacity, numbered;
-    uint64_t request_count;
-    uint64_t other_count;   /* without notes, or these do not fit, or are too many */
+    struct cpti_weights requests;
     uint64_t inexact_count; /* the longest path is not the latency */
-    double latency;
+    struct cpti_weighted latency;
 };
 
 /* --- Gathering --- */
@@ -99,17 +96,17 @@ static cpt_status row_of(struct slack *slack, const struct cpt_dag_name *frame,
     return CPT_OK;
 }
 
-static void add_frame(struct row *row, const struct cpt_dag_frame *frame)
+static void add_frame(struct row *row, const struct cpt_dag_frame *frame, double weight)
 {
     row->request_count++;
-    row->path += (double)frame->path_ns;
-    row->drag += (double)frame->drag_ns;
-    row->gain += (double)frame->gain_ns;
+    cpti_weighted_add(&row->path, weight, (double)frame->path_ns);
+    cpti_weighted_add(&row->drag, weight, (double)frame->drag_ns);
+    cpti_weighted_add(&row->gain, weight, (double)frame->gain_ns);
     row->flags |= frame->flags & ~(uint32_t)CPT_DAG_NOT_NEEDED;
     if (frame->slack_ns != CPT_DAG_UNBOUNDED) {
-        row->needed_count++;
-        row->slack += (double)frame->slack_ns;
-        row->free += (double)frame->free_ns;
+        row->needed_weight += weight;
+        row->slack += weight * (double)frame->slack_ns;
+        row->free += weight * (double)frame->free_ns;
     }
 }
 
@@ -129,22 +126,23 @@ static bool is_too_much(const struct cpt_dag_shape *shape,
 
 /* All frames of a request, which have rows. */
 static void add_frames(struct slack *slack, const struct cpt_dag_recorded *recorded,
-                       const struct cpt_dag_frame *frames)
+                       const struct cpt_dag_frame *frames, double weight)
 {
     for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
         struct row *row = NULL;
 
         if (row_of(slack, &recorded->frames[i], &row) == CPT_OK) {
-            add_frame(row, &frames[i]);
+            add_frame(row, &frames[i], weight);
         }
     }
 }
 
-/* A cpti_spans_dag_fn. */
-static cpt_status add_dag(void *context, const struct cpt_dag *dag,
-                          const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
+/* A cpti_kept_fn. */
+static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
 {
     struct slack *slack = context;
+    const struct cpt_dag *dag = graph->dag;
+    const struct cpt_dag_recorded *recorded = graph->recorded;
     const struct cpt_dag_shape *shape = &recorded->shape;
     struct cpt_dag_measure *measures =
         cpt_alloc_array(NULL, NULL, shape->node_count, sizeof *measures);
@@ -167,127 +165,29 @@ static cpt_status add_dag(void *context, const struct cpt_dag *dag,
         status = row_of(slack, &recorded->frames[i], &row);
     }
     if (status == CPT_OK) { /* each frame has a row: all of them count, or none */
-        add_frames(slack, recorded, frames);
-        slack->request_count++;
-        slack->latency += (double)latency_ns;
-        slack->inexact_count += cpt_dag_latency_ns(dag) != latency_ns;
+        const double weight = cpti_weight_of(graph->probability);
+
+        add_frames(slack, recorded, frames, weight);
+        cpti_weights_add(&slack->requests, weight);
+        cpti_weighted_add(&slack->latency, weight, (double)graph->latency_ns);
+        slack->inexact_count += cpt_dag_latency_ns(dag) != graph->latency_ns;
     }
     cpt_alloc_free(NULL, measures);
     cpt_alloc_free(NULL, frames);
     return status;
 }
 
-static cpt_status add_trace(struct slack *slack, struct cpt_bytes trace)
-{
-    struct cpti_spans_report report;
-    cpt_status status = CPT_OK;
-
-    if (slack->wanted != NULL && !cpt_bytes_equal(trace, cpt_bytes_of(slack->wanted))) {
-        return CPT_OK;
-    }
-    status = cpti_spans_resolve(slack->spans, &report);
-    if (status == CPT_OK) {
-        status = cpti_spans_walk(slack->spans, CPTI_SPANS_EXACT);
-    }
-    if (status == CPT_OK) {
-        status = cpti_spans_noted_dag(slack->spans, add_dag, slack);
-    }
-    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, nonsense */
-        slack->other_count++;
-        return CPT_OK;
-    }
-    return status;
-}
-
-static cpt_status read_input(void *context, void *buffer, size_t capacity,
-                             size_t *bytes)
-{
-    return cpti_input_read(&((struct slack *)context)->input, buffer, capacity, bytes);
-}
-
-static void tell_refused(const struct slack *slack, cpt_status status,
-                         const struct cpt_error *error)
-{
-    (void)cpti_failed(
-        "%s: at byte %" PRIu64 ": %s", cpti_input_name(&slack->input), error->offset,
-        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status));
-}
-
-/* What can be read of traces now. */
-static int add_traces(struct slack *slack)
-{
-    int exit_status = CPTI_EXIT_DONE;
-    cpt_status status = CPT_OK;
-    unsigned refused = 0;
-
-    while (status != CPT_END && status != CPT_NO_MEMORY) {
-        struct cpt_error error = {0};
-        struct cpt_bytes trace = {"", 0};
-
-        status = cpti_traces_next(slack->traces, slack->spans, &trace, &error);
-        if (status == CPT_OK) {
-            status = add_trace(slack, trace);
-            if (status != CPT_OK) {
-                return cpti_failed("%s", cpt_status_sentence(status));
-            }
-        } else if (status != CPT_END) {
-            exit_status = CPTI_EXIT_FAILED;
-            if (refused++ < REFUSED_TOLD_MAX) {
-                tell_refused(slack, status, &error);
-            }
-        }
-    }
-    if (refused > REFUSED_TOLD_MAX) {
-        cpti_warn("%s: %u more like these", cpti_input_name(&slack->input),
-                  refused - REFUSED_TOLD_MAX);
-    }
-    return exit_status;
-}
-
-static int add_file(struct slack *slack, const char *name)
-{
-    int exit_status = cpti_input_open(&slack->input, name);
-
-    if (exit_status != CPTI_EXIT_DONE) {
-        return exit_status;
-    }
-    exit_status = cpti_traces_open(slack->traces, read_input, slack) == CPT_OK
-                      ? add_traces(slack)
-                      : cpti_failed("out of memory");
-    cpti_input_close(&slack->input);
-    return exit_status;
-}
-
-static int tell_left_out(const struct cpti_traces_counts *counts)
-{
-    if (counts->cut_traces > 0) {
-        cpti_warn("%" PRIu64 " traces may lack spans, for want of memory: these are "
-                  "too far apart",
-                  counts->cut_traces);
-    }
-    return counts->refused_traces == 0
-               ? CPTI_EXIT_DONE
-               : cpti_failed("%" PRIu64 " traces are left out: they are too large",
-                             counts->refused_traces);
-}
-
 static int add_files(struct slack *slack, const struct cpti_arguments *arguments)
 {
-    const struct cpti_traces_options options = {.has_files = true};
-    int status = CPTI_EXIT_DONE;
+    const struct cpti_kept_options options = {.files = arguments->operands,
+                                              .file_count = arguments->operand_count,
+                                              .wanted = slack->wanted,
+                                              .visit = add_graph,
+                                              .context = slack};
 
-    slack->traces = cpti_traces_new(&options);
-    slack->spans = cpti_spans_new(NULL);
     slack->names = cpt_names_new(NULL);
-    if (slack->traces == NULL || slack->spans == NULL || slack->names == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        status = cpti_exit_last(status, add_file(slack, arguments->operands[i]));
-    }
-    cpti_traces_finish(slack->traces);
-    status = cpti_exit_last(status, add_traces(slack));
-    return cpti_exit_last(status, tell_left_out(cpti_traces_counts(slack->traces)));
+    return slack->names != NULL ? cpti_kept_graphs(&options, &slack->counts)
+                                : cpti_failed("out of memory");
 }
 
 /* --- Printing --- */
@@ -306,7 +206,7 @@ static int by_gain(const void *left, const void *right)
 {
     const struct row *a = left;
     const struct row *b = right;
-    const double keys[][2] = {{a->gain, b->gain}, {a->path, b->path}};
+    const double keys[][2] = {{a->gain.wx, b->gain.wx}, {a->path.wx, b->path.wx}};
 
     for (size_t i = 0; i < 2; i++) {
         if (keys[i][0] != keys[i][1]) {
@@ -320,13 +220,34 @@ static int by_gain(const void *left, const void *right)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-static void put_ns(struct cpti_json *json, const char *key, double sum, uint64_t count)
+static void put_ns(struct cpti_json *json, const char *key, double sum, double weight)
 {
-    if (count == 0) {
+    if (weight == 0) {
         cpti_json_null(json, key);
     } else {
-        cpti_json_ns(json, key, sum / (double)count);
+        cpti_json_ns(json, key, sum / weight);
     }
+}
+
+/* A mean with the ends of its interval, which are null if they are not known. */
+static void put_mean(struct cpti_json *json, const struct slack *slack,
+                     const struct cpti_weighted *value, const char *const keys[3])
+{
+    const struct cpt_mean mean = cpti_weighted_mean(value, &slack->requests);
+
+    cpti_json_ns(json, keys[0], mean.mean_ns);
+    cpti_interval_json(json, keys[1], keys[2], &mean);
+}
+
+/* As many of equal weight would be worth as much. */
+static double effective_count(const struct slack *slack)
+{
+    return slack->requests.sums[0] * slack->requests.sums[0] / slack->requests.sums[1];
+}
+
+static bool is_weighted(const struct slack *slack)
+{
+    return slack->requests.sums[0] > (double)slack->requests.count;
 }
 
 static size_t rest_count(const struct slack *slack, size_t row_max)
@@ -340,20 +261,26 @@ static double rest_path(const struct slack *slack, size_t row_max)
     double path = 0;
 
     for (size_t i = row_max; i < slack->row_count; i++) {
-        path += slack->rows[i].path;
+        path += slack->rows[i].path.wx;
     }
     return path;
 }
 
 static void put(const struct slack *slack, size_t row_max)
 {
+    static const char *const latency[] = {"latency_ns", "latency_low_ns",
+                                          "latency_high_ns"};
+    static const char *const gain[] = {"gain_ns", "gain_low_ns", "gain_high_ns"};
+    static const char *const drag[] = {"drag_ns", "drag_low_ns", "drag_high_ns"};
+    static const char *const path[] = {"path_ns", "path_low_ns", "path_high_ns"};
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", slack->request_count);
-    cpti_json_unsigned(&json, "without_notes", slack->other_count);
+    cpti_json_unsigned(&json, "requests", slack->requests.count);
+    cpti_json_rough(&json, "effective_requests", effective_count(slack));
+    cpti_json_unsigned(&json, "without_notes", slack->counts.others);
     cpti_json_unsigned(&json, "inexact", slack->inexact_count);
-    put_ns(&json, "latency_ns", slack->latency, slack->request_count);
+    put_mean(&json, slack, &slack->latency, latency);
     cpti_json_open(&json, "frames", '[');
     for (size_t i = 0; i < slack->row_count && i < row_max; i++) {
         const struct row *row = &slack->rows[i];
@@ -363,11 +290,11 @@ static void put(const struct slack *slack, size_t row_max)
         cpti_json_bytes(&json, "name", cpt_names_at(slack->names, row->name));
         cpti_json_text(&json, "kind", kind_words[row->kind]);
         cpti_json_unsigned(&json, "requests", row->request_count);
-        put_ns(&json, "gain_ns", row->gain, slack->request_count);
-        put_ns(&json, "drag_ns", row->drag, slack->request_count);
-        put_ns(&json, "path_ns", row->path, slack->request_count);
-        put_ns(&json, "slack_ns", row->slack, row->needed_count);
-        put_ns(&json, "free_ns", row->free, row->needed_count);
+        put_mean(&json, slack, &row->gain, gain);
+        put_mean(&json, slack, &row->drag, drag);
+        put_mean(&json, slack, &row->path, path);
+        put_ns(&json, "slack_ns", row->slack, row->needed_weight);
+        put_ns(&json, "free_ns", row->free, row->needed_weight);
         cpti_json_bool(&json, "slack_is_least",
                        (row->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
         cpti_json_bool(&json, "drag_is_least",
@@ -379,48 +306,94 @@ static void put(const struct slack *slack, size_t row_max)
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
-        put_ns(&json, "path_ns", rest_path(slack, row_max), slack->request_count);
+        put_ns(&json, "path_ns", rest_path(slack, row_max), slack->requests.sums[0]);
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
 }
 
-static void put_cell(struct cpti_table *table, double sum, uint64_t count)
+static void put_cell(struct cpti_table *table, double sum, double weight)
 {
     char text[32];
 
-    cpti_table_cell(table, "%s", count != 0 ? cpti_ms(sum / (double)count, text) : "-");
+    cpti_table_cell(table, "%s", weight != 0 ? cpti_ms(sum / weight, text) : "-");
+}
+
+/* "~" before an interval that must not be trusted. */
+static const char *interval_of(const struct slack *slack,
+                               const struct cpti_weighted *value,
+                               char text[CPTI_INTERVAL_BYTES + 1])
+{
+    const struct cpt_mean mean = cpti_weighted_mean(value, &slack->requests);
+    double low_ns = 0;
+    double high_ns = 0;
+
+    cpt_mean_interval(&mean, CPTI_CONFIDENCE, &low_ns, &high_ns);
+    text[0] = '~';
+    (void)cpti_interval_text(low_ns, high_ns, text + 1);
+    return mean.effective_count < CPT_STATS_PRESENT_MIN ? text : text + 1;
+}
+
+/* How many there are, and how long they took. */
+static void print_requests(const struct slack *slack)
+{
+    const double weight = slack->requests.sums[0];
+    char interval[CPTI_INTERVAL_BYTES + 1];
+    char text[32];
+
+    (void)printf("requests %" PRIu64, slack->requests.count);
+    if (is_weighted(slack)) {
+        (void)printf(" by their weights, worth %.0f", effective_count(slack));
+    }
+    (void)printf(", latency %s ms", cpti_ms(slack->latency.wx / weight, text));
+    if (slack->requests.count > 1) {
+        (void)printf(" (95 %% interval %s)",
+                     interval_of(slack, &slack->latency, interval));
+    }
+    (void)printf("\n");
+}
+
+static void put_row(struct cpti_table *table, const struct slack *slack,
+                    const struct row *row)
+{
+    const double weight = slack->requests.sums[0];
+    char interval[CPTI_INTERVAL_BYTES + 1];
+
+    put_cell(table, row->gain.wx, weight);
+    if (slack->requests.count > 1) {
+        cpti_table_cell(table, "%s", interval_of(slack, &row->gain, interval));
+    }
+    put_cell(table, row->drag.wx, weight);
+    put_cell(table, row->path.wx, weight);
+    put_cell(table, row->slack, row->needed_weight);
+    put_cell(table, row->free, row->needed_weight);
+    cpti_table_cell(table, "%s", kind_words[row->kind]);
+    cpti_table_cell(table, "%s",
+                    cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
 }
 
 static int print(const struct slack *slack, size_t row_max)
 {
     const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
-    static const char *const headings[] = {"gain ms", "drag ms", "path ms", "slack ms",
-                                           "free ms", "kind",    "frame"};
-    struct cpti_table table = cpti_table_of(headings, 7);
+    static const char *const one[] = {"gain ms", "drag ms", "path ms", "slack ms",
+                                      "free ms", "kind",    "frame"};
+    static const char *const several[] = {"gain ms", "95% interval", "drag ms",
+                                          "path ms", "slack ms",     "free ms",
+                                          "kind",    "frame"};
+    struct cpti_table table =
+        slack->requests.count > 1 ? cpti_table_of(several, 8) : cpti_table_of(one, 7);
     char text[32];
 
-    (void)printf("requests %" PRIu64 ", latency %s ms\n", slack->request_count,
-                 cpti_ms(slack->latency / (double)slack->request_count, text));
+    print_requests(slack);
     for (size_t i = 0; i < slack->row_count && i < most; i++) {
-        const struct row *row = &slack->rows[i];
-
-        put_cell(&table, row->gain, slack->request_count);
-        put_cell(&table, row->drag, slack->request_count);
-        put_cell(&table, row->path, slack->request_count);
-        put_cell(&table, row->slack, row->needed_count);
-        put_cell(&table, row->free, row->needed_count);
-        cpti_table_cell(&table, "%s", kind_words[row->kind]);
-        cpti_table_cell(&table, "%s",
-                        cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
+        put_row(&table, slack, &slack->rows[i]);
     }
     if (cpti_table_print(&table) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
     if (slack->row_count > most) {
-        (void)printf(
-            "%zu more rows: %s ms of the path\n", rest_count(slack, most),
-            cpti_ms(rest_path(slack, most) / (double)slack->request_count, text));
+        (void)printf("%zu more rows: %s ms of the path\n", rest_count(slack, most),
+                     cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));
     }
     return CPTI_EXIT_DONE;
 }
@@ -453,17 +426,17 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
                                        .context = &shown,
                                        .row_count = slack->row_count};
 
-    if (slack->other_count != 0) {
+    if (slack->counts.others != 0) {
         cpti_warn("%" PRIu64
                   " traces are left out: they have no notes of our services, "
                   "or these do not fit together, or are too many",
-                  slack->other_count);
+                  slack->counts.others);
     }
     if (slack->inexact_count != 0) {
         cpti_warn("in %" PRIu64 " requests the longest path is not the latency",
                   slack->inexact_count);
     }
-    if (slack->request_count == 0) {
+    if (slack->requests.count == 0) {
         return cpti_failed("no request %s",
                            slack->wanted != NULL ? "of that trace" : "to measure");
     }
@@ -486,8 +459,6 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_exit_last(status,
                                 show(&slack, cpti_has(arguments, "json"), bytes_max));
     }
-    cpti_spans_free(slack.spans);
-    cpti_traces_free(slack.traces);
     cpt_names_free(slack.names);
     cpt_alloc_free(NULL, slack.rows);
     cpt_alloc_free(NULL, slack.numbers);
@@ -503,6 +474,7 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt slack spans/", "what each frame would give back, on average"},
+    {"cpt slack A.cptgraph B.cptgraph", "from the graph logs of two services"},
     {"cpt slack --trace 4bf92f3577b34da6a3ce929d0e0e4736 spans/", "in one request"},
     {0},
 };
@@ -512,10 +484,11 @@ const struct cpti_command cpti_command_slack = {
     .summary = "print what a shorter frame would give back, and who has time",
     .usages = {"[OPTION]... FILE..."},
     .description =
-        "Reads the spans that services write (docs/format-spans.md), makes a graph of "
-        "all that they did for each request, also off the critical path, and measures "
-        "each frame. Files of several services are joined. A callee without spans of "
-        "its own is a block of constant length.\n"
+        "Reads the graph logs that services write of some requests "
+        "(docs/format-graph-log.md), or their spans (docs/format-spans.md), makes a "
+        "graph of all that they did for each request, also off the critical path, and "
+        "measures each frame. Files of several services are joined. A callee without "
+        "records of its own is a block of constant length.\n"
         "\n"
         "gain: by how much the response would come earlier if all of the frame took no "
         "time. drag: the same for the one piece of it that would give most. path: its "
@@ -528,7 +501,11 @@ const struct cpti_command cpti_command_slack = {
         "wait for it.\n"
         "\n"
         "Gain, drag and path are means over all requests, slack and free over those "
-        "whose response waited for the frame. Queues stay as they were. Where a wait "
+        "whose response waited for the frame. Requests that were kept with different "
+        "probabilities are weighted by them. Of several requests the 95 % interval of "
+        "the mean gain stands beside it, with ~ if they are worth fewer than 30; "
+        "--json has those of drag and path, too. Queues stay as they were. Where a "
+        "wait "
         "ended with the first of several things, drag and slack before it are least "
         "values; --json says so.",
     .options = {options},
@@ -537,6 +514,6 @@ const struct cpti_command cpti_command_slack = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
-    .is_in_folder = cpti_traces_recognise,
-    .folder_noun = "span file",
+    .is_in_folder = cpti_kept_recognise,
+    .folder_noun = "graph log or span file",
 };

@@ -5,13 +5,38 @@
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/web/web_server.h"
+#include "cpt/cli/web/web_whatif.h"
 
 #include <stdint.h>
 
-enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20 };
+enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20, GRAPH_FILES_MAX = 256 };
+
+/* Reads the files of --graphs. enum cpti_exit. */
+static int read_graphs(const struct cpti_arguments *arguments,
+                       struct cpti_web_whatif **whatif)
+{
+    const char *files[GRAPH_FILES_MAX];
+    size_t count = 0;
+
+    *whatif = NULL;
+    for (; count < GRAPH_FILES_MAX; count++) {
+        files[count] = cpti_value_at(arguments, "graphs", count);
+        if (files[count] == NULL) {
+            break;
+        }
+    }
+    if (count == GRAPH_FILES_MAX) {
+        return cpti_usage("option '--graphs' is given too often");
+    }
+    if (count != 0) {
+        *whatif = cpti_web_whatif_new(files, count);
+    }
+    return count == 0 || *whatif != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+}
 
 static int run(const struct cpti_arguments *arguments)
 {
+    struct cpti_web_whatif *whatif = NULL;
     struct cpti_web_options options = {
         .operands = arguments->operands,
         .operand_count = arguments->operand_count,
@@ -29,7 +54,13 @@ static int run(const struct cpti_arguments *arguments)
     }
     options.port = (uint16_t)port;
     options.cache_bytes = (size_t)cache_mb << 20;
-    return cpti_web_serve(&options);
+    status = read_graphs(arguments, &whatif);
+    if (status == CPTI_EXIT_DONE) {
+        options.whatif = whatif;
+        status = cpti_web_serve(&options);
+    }
+    cpti_web_whatif_free(whatif);
+    return status;
 }
 
 static const struct cpti_option options[] = {
@@ -38,6 +69,9 @@ static const struct cpti_option options[] = {
      "listen on this numeric address, not on 127.0.0.1; all who reach it can read all "
      "requests"},
     {"cache", 0, "MEGABYTES", "keep views up to this size; default: 512"},
+    {"graphs", 0, "FILE",
+     "also read this graph log, or file of spans, for what-if sliders; may be "
+     "repeated"},
     {0},
 };
 
@@ -45,6 +79,8 @@ static const struct cpti_example examples[] = {
     {"cpt web paths.cptlog", "a page for a log that is still being written"},
     {"cpt web logs/", "the same for all logs of a folder, also those to come"},
     {"cpt web spans/", "the traces of a folder of spans"},
+    {"cpt web --graphs A.cptgraph --graphs B.cptgraph paths.cptlog",
+     "with sliders: what the latency would be if frames took other times"},
     {"cpt web --port 8000 clickhouse://db:8123/paths", "the requests of a database"},
     {0},
 };
@@ -65,13 +101,20 @@ const struct cpti_command cpti_command_web = {
         "folder is looked at for new ones. Files of spans and folders of them, as 'cpt "
         "import' takes them, are imported into a private log when it starts.\n"
         "\n"
+        "With --graphs, sliders beside the flame graph change the times of frames, and "
+        "the page shows what mean, p50 and p99 of the requests with kept graphs would "
+        "be, as 'cpt whatif' computes them. The graphs are read once. The page /whatif "
+        "takes all terms of 'cpt whatif', and shows who takes over and the new "
+        "critical path.\n"
+        "\n"
         "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
         "unless --listen names another address, and refuses requests that were sent to "
         "another host name, as pages of foreign sites would send them. It has no "
         "passwords and no encryption: to share it, put a proxy in front that has.\n"
         "\n"
         "Programs read the same data as JSON from /api/summary, /api/complete, "
-        "/api/view, /api/records and /api/record; docs/web.md describes them.",
+        "/api/view, /api/records, /api/record and /api/whatif; docs/web.md describes "
+        "them.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

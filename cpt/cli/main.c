@@ -34,7 +34,10 @@ extern const struct cpti_command cpti_command_report;
 extern const struct cpti_command cpti_command_diff;
 extern const struct cpti_command cpti_command_culprit;
 extern const struct cpti_command cpti_command_contention;
+extern const struct cpti_command cpti_command_busy;
 extern const struct cpti_command cpti_command_slack;
+extern const struct cpti_command cpti_command_experiment;
+extern const struct cpti_command cpti_command_whatif;
 extern const struct cpti_command cpti_command_web;
 extern const struct cpti_command cpti_command_precision;
 extern const struct cpti_command cpti_command_plan;
@@ -49,7 +52,8 @@ const struct cpti_command *const cpti_commands[] = {
     &cpti_command_log,        &cpti_command_depot,    &cpti_command_show,
     &cpti_command_aggregate,  &cpti_command_merge,    &cpti_command_load,
     &cpti_command_report,     &cpti_command_diff,     &cpti_command_culprit,
-    &cpti_command_contention, &cpti_command_slack,    &cpti_command_web,
+    &cpti_command_contention, &cpti_command_busy,     &cpti_command_slack,
+    &cpti_command_experiment, &cpti_command_whatif,   &cpti_command_web,
     &cpti_command_precision,  &cpti_command_plan,     &cpti_command_pprof,
     &cpti_command_folded,     &cpti_command_wait,     &cpti_command_graph,
 };

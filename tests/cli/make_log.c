@@ -11,6 +11,9 @@
  *
  * In the treatment arm B2 takes 4 ms longer. Times vary a little, by a fixed rule.
  */
+#include "tests/cli/make_drags.h"
+#include "tests/cli/make_lies.h"
+
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
@@ -42,6 +45,7 @@ struct maker {
     int damages_second;          /* flips a bit of the second block */
     int tells_lies;              /* in the index */
     int cuts_last;               /* leaves out the end of the last one */
+    int sets_drags;              /* of two in three requests */
     struct cpt_log_index *index; /* written behind it; NULL: none */
     uint64_t written_bytes;
 };
@@ -81,30 +85,6 @@ static void write_block(struct maker *maker, int is_last)
     (void)fwrite(copy, 1, written, stdout);
     maker->written_bytes += written;
     free(copy);
-}
-
-/* Makes the index deny something in each of the first blocks. */
-static void tell_lies(struct cpt_log_index *index)
-{
-    for (size_t i = 0; i < 4 && i < cpt_log_index_count(index); i++) {
-        struct cpt_log_index_block *block =
-            (struct cpt_log_index_block *)(uintptr_t)cpt_log_index_block(index, i);
-
-        switch (i) {
-        case 0:
-            block->latency_max_ns = block->latency_min_ns;
-            break;
-        case 1:
-            block->start_min_ns++;
-            break;
-        case 2:
-            block->keys &= ~UINT64_C(1);
-            break;
-        default:
-            block->services = 0;
-            break;
-        }
-    }
 }
 
 static void write_index(struct maker *maker)
@@ -180,6 +160,9 @@ static void make_path(struct maker *maker, unsigned index, int is_treatment)
         must(cpt_path_label_number(maker->path, CPT_LABEL_ATTEMPT, 2));
     }
     must(cpt_path_append_ns(maker->path, a1, 500 * US));
+    if (maker->sets_drags && index % 3 != 0) {
+        must(set_drags(maker->path, index));
+    }
 }
 
 static struct cpt_record usual_record(unsigned index)
@@ -225,6 +208,48 @@ static void make_experiment(struct maker *maker, unsigned count)
             record.has_parent_id = 1;
         }
         make_path(maker, i, is_treatment);
+        write_record(maker, &record);
+    }
+}
+
+/* Requests of an experiment that delayed a task by 5 ms. */
+static void make_delays(struct maker *maker)
+{
+    static const struct {
+        const char *frame;
+        unsigned effect_us;
+    } rows[] = {
+        {"A: A1", 5000}, {"A: A3", 3000}, {"A: A4", 0}, {"A: A5", 1000}, {"A: A9", 0}};
+
+    for (unsigned i = 0; i < 5 * 80 + 3; i++) {
+        const unsigned row = i / 80 % 5;
+        const int is_delayed = i % 2 == 1;
+        const struct cpt_attribute attributes[] = {
+            {cpt_bytes_of("experiment"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(rows[row].frame)}},
+            {cpt_bytes_of("experiment_arm"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(i == 400     ? "third"
+                                   : is_delayed ? "delayed"
+                                                : "plain")}},
+            {cpt_bytes_of("experiment_ns"),
+             CPT_ATTRIBUTE_INTEGER,
+             {.integer = 5000000}},
+            {cpt_bytes_of("experiment_probability"),
+             CPT_ATTRIBUTE_FLOAT,
+             {.real = 0.001}},
+        };
+        struct cpt_record record = usual_record(i);
+
+        record.probability = 1; /* a keep rule raised it */
+        record.attributes = attributes;
+        record.attribute_count = i > 400 ? 0 : 4;
+        cpt_path_reset(maker->path);
+        must(cpt_path_append_ns(
+            maker->path, frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK),
+            (15000 + i / 2 * 7919 % 400 + (is_delayed ? rows[row].effect_us : 0)) *
+                US));
         write_record(maker, &record);
     }
 }
@@ -609,7 +634,8 @@ static void add_wait(struct cpt_path *path, uint32_t parent, const char *name,
 }
 
 /* Requests whose task A1 waits for a lock that A2 holds, for a worker that A3 has or
- * that is idle, and for a processor; every fourth one waits for the lock twice. */
+ * that is idle, behind two others, and for a processor; every fourth one waits for the
+ * lock twice, for what A2 of another request has. */
 static void make_contended(struct maker *maker)
 {
     for (unsigned i = 0; i < 8; i++) {
@@ -625,13 +651,18 @@ static void make_contended(struct maker *maker)
         must(cpt_path_frame_add(path, entry, cpt_bytes_of("A: A1"), CPT_KIND_WORK,
                                 &task));
         add_wait(path, task, "", CPT_KIND_QUEUE, 100, i % 2 == 0 ? "A: A3" : NULL);
+        must(cpt_path_label_number(path, CPT_LABEL_QUEUE_LENGTH, 2));
         must(cpt_path_append_ns(path, task, 5000 * US));
         add_wait(path, task, "cache", CPT_KIND_LOCK, 4000, "A: A2");
         if (i % 4 == 0) {
             must(cpt_path_append_ns(path, task, 1000 * US));
             add_wait(path, task, "cache", CPT_KIND_LOCK, 2000, "A: A2");
+            must(cpt_path_label_number(path, CPT_LABEL_HOLDER_REQUEST, 0xabc0 + i));
         }
-        add_wait(path, task, "", CPT_KIND_OFF_CPU, 300, NULL);
+        add_wait(path, task, "", CPT_KIND_OFF_CPU, 300, i % 4 != 3 ? "A: A4" : NULL);
+        if (i % 4 != 3) { /* of the others it is not measured */
+            must(cpt_path_label_number(path, CPT_LABEL_RUN_DELAY, 200 * US));
+        }
         must(cpt_path_append_ns(path, task, 700 * US));
         record.latency_ns = cpt_path_sum_ns(path);
         write_record(maker, &record);
@@ -657,16 +688,28 @@ static void make_metadata(struct maker *maker)
     cpt_alloc_free(NULL, data);
 }
 
+/* Whether one function makes the @variant. */
+static int make_simple(struct maker *maker, const char *variant)
+{
+#define MAKE(name) (strcmp(variant, #name) == 0 && (make_##name(maker), 1))
+    return MAKE(delays) || MAKE(contended) || MAKE(failures) || MAKE(hostile) ||
+           MAKE(turned) || MAKE(markup) || MAKE(alike) || MAKE(wide) || MAKE(years) ||
+           MAKE(moved) || MAKE(services) || MAKE(pages) || MAKE(planted) ||
+           MAKE(unsound);
+#undef MAKE
+}
+
 static int make(struct maker *maker, const char *variant)
 {
-    if (strcmp(variant, "experiment") == 0) {
+    if (make_simple(maker, variant)) {
+        /* it is made */
+    } else if (strcmp(variant, "experiment") == 0) {
         make_experiment(maker, REQUESTS);
-    } else if (strcmp(variant, "contended") == 0) {
-        make_contended(maker);
+    } else if (strcmp(variant, "drags") == 0) {
+        maker->sets_drags = 1;
+        make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "few") == 0) {
         make_experiment(maker, 4);
-    } else if (strcmp(variant, "failures") == 0) {
-        make_failures(maker);
     } else if (strcmp(variant, "damaged") == 0) {
         maker->damages_second = 1;
         make_experiment(maker, REQUESTS);
@@ -678,30 +721,8 @@ static int make(struct maker *maker, const char *variant)
     } else if (strcmp(variant, "truncated") == 0) {
         maker->cuts_last = 1;
         make_experiment(maker, REQUESTS);
-    } else if (strcmp(variant, "hostile") == 0) {
-        make_hostile(maker);
-    } else if (strcmp(variant, "turned") == 0) {
-        make_turned(maker);
-    } else if (strcmp(variant, "markup") == 0) {
-        make_markup(maker);
-    } else if (strcmp(variant, "alike") == 0) {
-        make_alike(maker);
-    } else if (strcmp(variant, "wide") == 0) {
-        make_wide(maker);
-    } else if (strcmp(variant, "years") == 0) {
-        make_years(maker);
-    } else if (strcmp(variant, "moved") == 0) {
-        make_moved(maker);
-    } else if (strcmp(variant, "services") == 0) {
-        make_services(maker);
     } else if (strcmp(variant, "traced") == 0 || strcmp(variant, "retold") == 0) {
         make_traced(maker, variant);
-    } else if (strcmp(variant, "pages") == 0) {
-        make_pages(maker);
-    } else if (strcmp(variant, "planted") == 0) {
-        make_planted(maker);
-    } else if (strcmp(variant, "unsound") == 0) {
-        make_unsound(maker);
     } else if (strcmp(variant, "untraced") == 0) {
         make_untraced();
     } else if (strcmp(variant, "empty") != 0) {

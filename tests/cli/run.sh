@@ -4,9 +4,9 @@
 #
 # run.sh CPT MAKE_LOG SCRIPT - runs one test of the command line
 #
-# The script runs in an empty folder with `cpt` and `make_log` as commands; what it
-# prints is compared with SCRIPT.stdout and SCRIPT.stderr beside it (no file: nothing),
-# its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
+# The script runs in an empty folder with `cpt`, `make_log` and `make_graphs`, which is
+# beside that, as commands; what it prints is compared with SCRIPT.stdout and
+# SCRIPT.stderr beside it (no file: nothing), its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
 # read the difference before you commit it. A script that exits with 77 is skipped.
 set -u
 cpt=$1
@@ -19,6 +19,7 @@ trap 'rm -rf "$scratch"' EXIT INT TERM
 mkdir "$scratch/bin" "$scratch/work"
 ln -s "$cpt" "$scratch/bin/cpt"
 ln -s "$make_log" "$scratch/bin/make_log"
+ln -s "$(dirname "$make_log")/make_graphs" "$scratch/bin/make_graphs"
 
 # The output must not depend on width, colours, language or time zone.
 PATH=$scratch/bin:$PATH

@@ -6,7 +6,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
-#include "wire/cpt_log.h"
+#include "wire/cpt_graph_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +30,21 @@ const char *cpti_input_name(const struct cpti_input *input)
     return is_stdio(input->path) ? "standard input" : cpti_quoted(input->path);
 }
 
-/* Each block of a log, also the first, begins with the same bytes. */
-static bool is_log(const unsigned char *head, size_t bytes)
+int cpti_refuse_graphs(const struct cpti_input *input)
 {
-    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    return cpti_failed("%s: is a graph log: it has all that a service did for some "
+                       "requests, which 'cpt slack' reads; give path logs here",
+                       cpti_input_name(input));
+}
 
-    (void)cpt_log_header(header);
-    return bytes >= LOG_MAGIC_BYTES && memcmp(head, header, LOG_MAGIC_BYTES) == 0;
+/* Each block of a log, also the first, begins with the same bytes as @header. */
+static bool is_log(size_t (*header)(unsigned char *), const unsigned char *head,
+                   size_t bytes)
+{
+    unsigned char block[CPT_LOG_HEADER_BYTES_MAX];
+
+    (void)header(block);
+    return bytes >= LOG_MAGIC_BYTES && memcmp(head, block, LOG_MAGIC_BYTES) == 0;
 }
 
 enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes)
@@ -47,8 +55,11 @@ enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes)
     if (cpt_tree_is_encoded(head, bytes)) {
         return CPTI_INPUT_TREE;
     }
-    if (is_log(head, bytes)) {
+    if (is_log(cpt_log_header, head, bytes)) {
         return CPTI_INPUT_LOG;
+    }
+    if (is_log(cpt_graph_log_header, head, bytes)) {
+        return CPTI_INPUT_GRAPHS;
     }
     return bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b ? CPTI_INPUT_GZIP
                                                             : CPTI_INPUT_OTHER;

@@ -22,9 +22,10 @@
 #include <stdio.h>
 
 enum cpti_input_kind {
-    CPTI_INPUT_LOG,  /* a path log */
-    CPTI_INPUT_TREE, /* written by `cpt aggregate` */
-    CPTI_INPUT_GZIP, /* most likely a profile */
+    CPTI_INPUT_LOG,    /* a path log */
+    CPTI_INPUT_TREE,   /* written by `cpt aggregate` */
+    CPTI_INPUT_GZIP,   /* most likely a profile */
+    CPTI_INPUT_GRAPHS, /* a graph log */
     CPTI_INPUT_EMPTY,
     CPTI_INPUT_OTHER /* perhaps a log without its beginning */
 };
@@ -62,6 +63,10 @@ const atomic_bool *cpti_inputs_end(void);
 /* Opens @path, or standard input for "-". enum cpti_exit. */
 int cpti_input_open(struct cpti_input *input, const char *path);
 void cpti_input_close(struct cpti_input *input);
+
+/* Says that @input, a graph log, is none of those that the command reads.
+ * CPTI_EXIT_FAILED. */
+int cpti_refuse_graphs(const struct cpti_input *input);
 
 /* The name for messages: the quoted path, or "standard input". */
 const char *cpti_input_name(const struct cpti_input *input);

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CPTI_TABLE_COLUMNS_MAX = 16 };
+enum { CPTI_TABLE_COLUMNS_MAX = 17 };
 
 struct cpti_table {
     size_t column_count;

@@ -104,6 +104,10 @@ static int start_one(struct cpti_services *services,
         words[count++] = "--slow";
         words[count++] = slow;
     }
+    if (options->graph_files[index] != NULL) {
+        words[count++] = "--graphs";
+        words[count++] = options->graph_files[index];
+    }
     if (index == 0) {
         (void)snprintf(port, sizeof port, "%u", (unsigned)options->port);
         words[count++] = "--log";

@@ -32,6 +32,8 @@ struct cpti_services_options {
     const struct cpti_component *slowed; /* in the treatment arm; NULL: none */
     unsigned slowed_us;
     uint16_t port; /* of A; 0: a free one */
+    const char
+        *graph_files[CPTI_SERVICE_COUNT]; /* for the graphs of each; NULL: none */
 };
 
 struct cpti_services {

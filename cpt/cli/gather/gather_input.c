@@ -437,6 +437,8 @@ struct cpti_gather_outcome cpti_gather_input(struct cpti_gather_run *run,
     }
     if (input.kind == CPTI_INPUT_GZIP) {
         outcome.exit_status = cpti_refuse_gzip(&input);
+    } else if (input.kind == CPTI_INPUT_GRAPHS) {
+        outcome.exit_status = cpti_refuse_graphs(&input);
     } else if (input.kind == CPTI_INPUT_TREE) {
         outcome.exit_status = gather_tree(run, &input, &outcome.is_usable);
     } else {

@@ -40,13 +40,19 @@ int cpti_refuse_gzip(const struct cpti_input *input)
 
 int cpti_log_open(struct cpti_input *input, const char *path)
 {
-    int status = cpti_input_open(input, path);
+    const int status = cpti_input_open(input, path);
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
+    return status == CPTI_EXIT_DONE ? cpti_log_accept(input) : status;
+}
+
+int cpti_log_accept(struct cpti_input *input)
+{
+    int status = CPTI_EXIT_DONE;
+
     if (input->kind == CPTI_INPUT_GZIP) {
         status = cpti_refuse_gzip(input);
+    } else if (input->kind == CPTI_INPUT_GRAPHS) {
+        status = cpti_refuse_graphs(input);
     } else if (input->kind == CPTI_INPUT_TREE) {
         status =
             cpti_failed("%s: is a tree: it holds averages, no single requests; give "

@@ -99,6 +99,9 @@ extern const struct cpti_option cpti_log_options[];
 /* Opens the path log at @path; a tree or a profile is refused. enum cpti_exit. */
 int cpti_log_open(struct cpti_input *input, const char *path);
 
+/* The same for @input, which is open; closes it if it is refused. enum cpti_exit. */
+int cpti_log_accept(struct cpti_input *input);
+
 /* Says why a profile is refused. Returns CPTI_EXIT_FAILED. */
 int cpti_refuse_gzip(const struct cpti_input *input);
 

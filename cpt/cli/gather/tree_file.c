@@ -6,6 +6,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_name.h"
 
@@ -36,16 +37,29 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree, uint64_t *d
     return status;
 }
 
-int cpti_tree_version(const struct cpti_arguments *arguments, bool *is_first)
+int cpti_tree_version(const struct cpti_arguments *arguments, unsigned *version)
 {
     const char *text = cpti_value(arguments, "tree-version");
 
-    *is_first = text != NULL && strcmp(text, "1") == 0;
-    if (text != NULL && !*is_first && strcmp(text, "2") != 0) {
+    *version = 0;
+    if (text == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    if (strcmp(text, "1") != 0 && strcmp(text, "2") != 0) {
         return cpti_usage("option '--tree-version' takes 1 or 2, not '%s'",
                           cpti_quoted(text));
     }
+    *version = (unsigned)(text[0] - '0');
     return CPTI_EXIT_DONE;
+}
+
+void cpti_tree_become(struct cpt_tree *tree, unsigned version)
+{
+    if (version == 1) {
+        cpt_tree_forget_cubes(tree);
+    } else if (version == 2) {
+        cpt_tree_forget_drags(tree);
+    }
 }
 
 int cpti_tree_write(const char *path, const struct cpt_tree *tree)

@@ -19,11 +19,15 @@ struct cpti_arguments;
 #define CPTI_TREE_VERSION_OPTION                                                       \
     {                                                                                  \
         "tree-version", 0, "NUMBER",                                                   \
-            "write this version of the file: 1 for tools of release 0.1; default: 2"   \
+            "write this version of the file: 1 for tools of release 0.1, 2 without "   \
+            "drags; default: 2, or 3 where requests have drags"                        \
     }
 
-/* Reads --tree-version: *@is_first, whether it is 1. enum cpti_exit. */
-int cpti_tree_version(const struct cpti_arguments *arguments, bool *is_first);
+/* Reads --tree-version: 1 or 2; 0: the default. enum cpti_exit. */
+int cpti_tree_version(const struct cpti_arguments *arguments, unsigned *version);
+
+/* Makes @tree one that is written as this version. */
+void cpti_tree_become(struct cpt_tree *tree, unsigned version);
 
 /* Reads the rest of @input as a tree, which the caller owns; *@digest gets a hash of
  * its bytes. enum cpti_exit; after a failure *@tree is NULL. */

@@ -8,4 +8,9 @@ extern const char cpti_html_parts_html[];
 extern const char cpti_html_parts_css[];
 extern const char cpti_html_parts_js[];
 
+/* The page of sliders of cpt web. */
+extern const char cpti_html_sliders_html[];
+extern const char cpti_html_sliders_css[];
+extern const char cpti_html_sliders_js[];
+
 #endif

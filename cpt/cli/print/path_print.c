@@ -70,6 +70,20 @@ static void remark_label(struct remarks *remarks, const struct cpt_path *path,
     }
 }
 
+/* By how much the request would be faster without the segment; nothing if that is all
+ * of it, or not known. */
+static void remark_drag(struct remarks *remarks, const struct cpt_path *path,
+                        size_t index)
+{
+    const uint64_t drag_ns = cpt_path_drag(path, index);
+    char ms[32];
+
+    if (drag_ns != CPT_DRAG_UNKNOWN &&
+        drag_ns != cpt_path_segment(path, index)->duration_ns) {
+        remark(remarks, "drag %s ms", cpti_ms((double)drag_ns, ms));
+    }
+}
+
 /* @label is the first label of segment @index or a later one; it advances past the
  * labels of @index. */
 static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
@@ -88,6 +102,7 @@ static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
     if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
         remark(remarks, "overcount");
     }
+    remark_drag(remarks, path, index);
     for (; *label < cpt_path_label_count(path) &&
            cpt_path_label(path, *label)->segment == index;
          (*label)++) {
@@ -408,6 +423,9 @@ static void put_segment_json(struct cpti_json *json, const struct cpt_path *path
     }
     if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
         cpti_json_bool(json, "overcount", 1);
+    }
+    if (cpt_path_drag(path, index) != CPT_DRAG_UNKNOWN) {
+        cpti_json_unsigned(json, "drag_ns", cpt_path_drag(path, index));
     }
     put_labels_json(json, path, index, label);
     cpti_json_close(json);

@@ -45,7 +45,7 @@ enum {
 static const char policy[] =
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'";
+    "form-action 'self'; frame-ancestors 'none'";
 
 static const char *const reply_headers[] = {
     policy,
@@ -313,6 +313,7 @@ int cpti_web_serve(const struct cpti_web_options *options)
     if (server.site == NULL) {
         return CPTI_EXIT_FAILED;
     }
+    cpti_web_site_graphs(server.site, options->whatif);
     status = open_process(&process, &place, &error);
     if (status == CPT_OK && (server.work = cpti_web_work_new(server.site)) != NULL) {
         status = serve(&process, &place, options->port, &is_left, &error);

@@ -18,12 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cpti_web_whatif;
+
 struct cpti_web_options {
     const char *const *operands;
     size_t operand_count;
     const char *address; /* NULL: loopback */
     uint16_t port;       /* 0: any that is free */
     size_t cache_bytes;
+    const struct cpti_web_whatif *whatif; /* kept graphs; NULL: none */
 };
 
 /* Serves until SIGTERM or SIGINT. enum cpti_exit. */

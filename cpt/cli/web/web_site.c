@@ -13,6 +13,7 @@
 #include "cpt/cli/web/web_source.h"
 #include "cpt/cli/web/web_survey.h"
 #include "cpt/cli/web/web_view.h"
+#include "cpt/cli/web/web_whatif.h"
 #include "cpt/cpt_clock.h"
 
 #include <inttypes.h>
@@ -33,8 +34,9 @@ struct cpti_web_site {
     pthread_mutex_t mutex; /* guards the survey's pointer */
     struct cpti_web_survey *survey;
     struct cpti_web_cache *cache;
-    struct cpti_web_source *source; /* of the watching thread, as the next */
-    char *said;                     /* what it has printed last, or NULL */
+    const struct cpti_web_whatif *whatif; /* NULL: there are no graphs */
+    struct cpti_web_source *source;       /* of the watching thread, as the next */
+    char *said;                           /* what it has printed last, or NULL */
     bool is_followed;
 };
 
@@ -286,6 +288,17 @@ static int answer_complete(struct work *work)
                : status;
 }
 
+/* From memory: it reads no file. */
+static int answer_whatif(struct work *work)
+{
+    return cpti_web_whatif_write(work->site->whatif, &work->query, work->file);
+}
+
+static int answer_sliders(struct work *work)
+{
+    return cpti_web_whatif_page(work->site->whatif, &work->query, work->file);
+}
+
 static const struct {
     const char *path;
     int (*answer)(struct work *work); /* enum cpti_exit */
@@ -297,6 +310,8 @@ static const struct {
     {"/api/view", answer_view, false},
     {"/api/records", answer_records, false},
     {"/api/record", answer_record, false},
+    {"/api/whatif", answer_whatif, false},
+    {"/whatif", answer_sliders, false},
 };
 
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
@@ -338,6 +353,12 @@ static int run_route(struct work *work, size_t route, struct cpt_bytes query,
     return status;
 }
 
+/* Whether the answer is a page rather than data. */
+static bool is_page(size_t route)
+{
+    return strncmp(routes[route].path, "/api/", strlen("/api/")) != 0;
+}
+
 static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
                         struct cpti_web_answer *answer)
 {
@@ -345,8 +366,8 @@ static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
     char *messages = NULL;
     int status;
 
-    *answer = (struct cpti_web_answer){
-        .status = OK, .type = routes[route].path[1] == '\0' ? type_html : type_json};
+    *answer = (struct cpti_web_answer){.status = OK,
+                                       .type = is_page(route) ? type_html : type_json};
     work->status = BAD;
     if (!cpti_memory_file_open(&body)) {
         no_memory(answer);
@@ -444,6 +465,12 @@ struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t coun
         return NULL;
     }
     return site;
+}
+
+void cpti_web_site_graphs(struct cpti_web_site *site,
+                          const struct cpti_web_whatif *whatif)
+{
+    site->whatif = whatif;
 }
 
 void cpti_web_site_free(struct cpti_web_site *site)

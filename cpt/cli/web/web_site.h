@@ -9,6 +9,8 @@
  *      /api/view         a view                 from the cache, or after a pass
  *      /api/records      a list of requests     after a pass
  *      /api/record       one request            after a pass
+ *      /api/whatif       kept graphs            from memory
+ *      /whatif           these with sliders     from memory
  *
  * A pass reads the files. An error is an object with the sentence that the command line
  * would print.
@@ -24,6 +26,7 @@
 #include <stdbool.h>
 
 struct cpti_web_site;
+struct cpti_web_whatif;
 
 struct cpti_web_answer {
     unsigned status;  /* of HTTP */
@@ -37,6 +40,10 @@ struct cpti_web_answer {
 struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t count,
                                         size_t cache_bytes);
 void cpti_web_site_free(struct cpti_web_site *site);
+
+/* Kept graphs, which outlive the site; before any answer. NULL: none. */
+void cpti_web_site_graphs(struct cpti_web_site *site,
+                          const struct cpti_web_whatif *whatif);
 
 /* Answers what needs no pass and no writing of a view. False: it needs one. */
 bool cpti_web_site_at_once(struct cpti_web_site *site, struct cpt_bytes path,

@@ -112,6 +112,10 @@ walk text cpt diff --quantile 90% $two a.cptlog
 walk rows cpt diff --json --quantile 90% $two a.cptlog
 walk text cpt culprit --by name $two a.cptlog
 walk json cpt culprit --json $two a.cptlog
+make_log drags >drags.cptlog
+walk text cpt report drags.cptlog
+walk text cpt report --drag drags.cptlog
+walk rows cpt report --json --drag drags.cptlog
 make_log contended >contended.cptlog
 walk text cpt contention contended.cptlog
 walk json cpt contention --json contended.cptlog
@@ -129,6 +133,13 @@ for task in 1 2 3 4 5 6; do # one after the other, each of the same length
 done >notes.json
 walk text cpt slack notes.json
 walk json cpt slack --json notes.json
+walk text cpt busy notes.json
+walk json cpt busy --json notes.json
+walk text cpt whatif --set '*=-50%' notes.json
+walk json cpt whatif --json --set '*=-50%' notes.json
+make_log delays >delays.cptlog
+walk text cpt experiment delays.cptlog
+walk rows cpt experiment --json delays.cptlog
 walk text cpt precision --pairs 2 --requests 10 a.cptlog
 walk rows cpt precision --json --pairs 2 --requests 10 a.cptlog
 walk text cpt plan a.cptlog

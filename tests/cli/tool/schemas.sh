@@ -29,9 +29,14 @@ cpt diff --json $two --max-bytes 4k experiment.cptlog | is diff
 cpt diff --json $two --by service --max-q 0.01 experiment.cptlog | is diff
 cpt report --json --group-by region experiment.cptlog | is report_group
 cpt report --json --blind-spots experiment.cptlog | is report_blind_spots
+make_log drags >drags.cptlog
+cpt report --json drags.cptlog | is report
+cpt report --json --drag drags.cptlog | is report_drag
+cpt report --json --drag --max-bytes 2k drags.cptlog | is report_drag
 make_log contended >contended.cptlog
 cpt contention --json contended.cptlog | is contention
-cpt contention --json --max-bytes 1200 contended.cptlog | is contention
+cpt contention --json --requests contended.cptlog | is contention
+cpt contention --json --max-bytes 2000 contended.cptlog | is contention
 cpt plan --json experiment.cptlog | is plan
 cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan
 make_log metadata | cpt metadata --json | is metadata

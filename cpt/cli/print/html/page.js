@@ -129,6 +129,7 @@
         }, 150));
         if (data.live) {
             Ask.start(show);
+            WhatIf.start();
         } else {
             show(data, data.sides, false);
         }

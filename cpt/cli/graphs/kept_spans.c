@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * kept_spans.c - kept graphs from files of spans with notes (docs/format-spans.md)
+ */
+#include "cpt/cli/graphs/kept_sources.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/import/traces.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct cpti_kept_spans {
+    const struct cpti_kept_options *options;
+    struct cpti_kept_counts *counts;
+    struct cpti_input *input; /* the file that is read */
+    char name[256];           /* of the last one, for what comes of all files */
+    struct cpti_traces *traces;
+    struct cpti_spans *spans;
+    struct cpt_bytes trace; /* its id */
+};
+
+bool cpti_kept_spans_recognise(const unsigned char *head, size_t bytes)
+{
+    return cpti_traces_recognise(head, bytes);
+}
+
+/* A cpti_spans_dag_fn. */
+static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
+                            const struct cpt_dag_recorded *recorded,
+                            uint64_t latency_ns)
+{
+    const struct cpti_kept_spans *kept = context;
+    const struct cpti_span *root =
+        cpti_spans_at(kept->spans, cpti_spans_root(kept->spans));
+    const struct cpti_kept_graph graph = {.id = kept->trace,
+                                          .service = root->service,
+                                          .method = root->operation,
+                                          .start_unix_ns = root->start_ns,
+                                          .latency_ns = latency_ns,
+                                          .dag = dag,
+                                          .recorded = recorded};
+
+    return kept->options->visit(kept->options->context, &graph);
+}
+
+static cpt_status add_trace(struct cpti_kept_spans *kept)
+{
+    const char *wanted = kept->options->wanted;
+    struct cpti_spans_report report;
+    cpt_status status = CPT_OK;
+
+    if (wanted != NULL && !cpt_bytes_equal(kept->trace, cpt_bytes_of(wanted))) {
+        return CPT_OK;
+    }
+    status = cpti_spans_resolve(kept->spans, &report);
+    if (status == CPT_OK) {
+        status = cpti_spans_walk(kept->spans, CPTI_SPANS_EXACT);
+    }
+    if (status == CPT_OK) {
+        status = cpti_spans_noted_dag(kept->spans, visit_dag, kept);
+    }
+    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, nonsense */
+        kept->counts->others++;
+        return CPT_OK;
+    }
+    kept->counts->requests += status == CPT_OK;
+    return status;
+}
+
+static cpt_status read_input(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    return cpti_input_read(((struct cpti_kept_spans *)context)->input, buffer, capacity,
+                           bytes);
+}
+
+static void tell_refused(const struct cpti_kept_spans *kept, cpt_status status,
+                         const struct cpt_error *error)
+{
+    (void)cpti_failed("%s: at byte %" PRIu64 ": %s", kept->name, error->offset,
+                      error->sentence[0] != '\0' ? error->sentence
+                                                 : cpt_status_sentence(status));
+}
+
+/* What can be read of traces now. */
+static int add_traces(struct cpti_kept_spans *kept)
+{
+    int exit_status = CPTI_EXIT_DONE;
+    cpt_status status = CPT_OK;
+    unsigned refused = 0;
+
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+
+        kept->trace = (struct cpt_bytes){"", 0};
+        status = cpti_traces_next(kept->traces, kept->spans, &kept->trace, &error);
+        if (status == CPT_OK) {
+            status = add_trace(kept);
+            if (status != CPT_OK) {
+                return cpti_failed("%s", cpt_status_sentence(status));
+            }
+        } else if (status != CPT_END) {
+            exit_status = CPTI_EXIT_FAILED;
+            if (refused++ < CPTI_KEPT_TOLD_MAX) {
+                tell_refused(kept, status, &error);
+            }
+        }
+    }
+    if (refused > CPTI_KEPT_TOLD_MAX) {
+        cpti_warn("%s: %u more like these", kept->name, refused - CPTI_KEPT_TOLD_MAX);
+    }
+    return exit_status;
+}
+
+int cpti_kept_spans_add(struct cpti_kept_spans *kept, struct cpti_input *input)
+{
+    int exit_status = CPTI_EXIT_DONE;
+
+    kept->input = input;
+    (void)snprintf(kept->name, sizeof kept->name, "%s", cpti_input_name(input));
+    exit_status = cpti_traces_open(kept->traces, read_input, kept) == CPT_OK
+                      ? add_traces(kept)
+                      : cpti_failed("out of memory");
+    kept->input = NULL;
+    return exit_status;
+}
+
+static int tell_left_out(const struct cpti_traces_counts *counts)
+{
+    if (counts->cut_traces > 0) {
+        cpti_warn("%" PRIu64 " traces may lack spans, for want of memory: these are "
+                  "too far apart",
+                  counts->cut_traces);
+    }
+    return counts->refused_traces == 0
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%" PRIu64 " traces are left out: they are too large",
+                             counts->refused_traces);
+}
+
+int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
+{
+    int status = CPTI_EXIT_DONE;
+
+    cpti_traces_finish(kept->traces);
+    status = add_traces(kept);
+    return cpti_exit_last(status, tell_left_out(cpti_traces_counts(kept->traces)));
+}
+
+struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,
+                                            struct cpti_kept_counts *counts)
+{
+    const struct cpti_traces_options traces = {.has_files = true};
+    struct cpti_kept_spans *kept = cpt_alloc_zeroed(NULL, sizeof *kept);
+
+    if (kept == NULL) {
+        return NULL;
+    }
+    kept->options = options;
+    kept->counts = counts;
+    kept->traces = cpti_traces_new(&traces);
+    kept->spans = cpti_spans_new(NULL);
+    if (kept->traces == NULL || kept->spans == NULL) {
+        cpti_kept_spans_free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+void cpti_kept_spans_free(struct cpti_kept_spans *kept)
+{
+    if (kept != NULL) {
+        cpti_spans_free(kept->spans);
+        cpti_traces_free(kept->traces);
+        cpt_alloc_free(NULL, kept);
+    }
+}
