@@ -18,6 +18,48 @@ static void must(int condition)
     }
 }
 
+/* No fold invents a drag: none is above the largest of the whole path, nor above its
+ * segment. */
+static void check_drags(const struct cpt_path *path, const void *data, size_t bytes)
+{
+    struct cpt_path *back = cpt_path_new(NULL);
+    uint64_t clamped = 0;
+    const struct cpt_metadata_decode_options options = {.struct_bytes = sizeof options,
+                                                        .clamped_drags = &clamped};
+    uint64_t largest_ns = 0;
+
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const uint64_t drag_ns = cpt_path_drag(path, i);
+
+        largest_ns =
+            drag_ns != CPT_DRAG_UNKNOWN && drag_ns > largest_ns ? drag_ns : largest_ns;
+    }
+    must(cpt_metadata_decode(data, bytes, &options, back, NULL) == CPT_OK);
+    must(clamped == 0);
+    for (size_t i = 0; i < cpt_path_segment_count(back); i++) {
+        const uint64_t drag_ns = cpt_path_drag(back, i);
+
+        must(drag_ns == CPT_DRAG_UNKNOWN ||
+             (drag_ns <= largest_ns &&
+              drag_ns <= cpt_path_segment(back, i)->duration_ns));
+    }
+    cpt_path_free(back);
+}
+
+/* The ask of a service to its callees says what was read. */
+static void check_ask(const struct cpt_ask *ask)
+{
+    struct cpt_ask back;
+    char text[128];
+    struct cpt_bytes value = {text, cpt_ask_format(ask, text, sizeof text)};
+
+    must(value.bytes < sizeof text);
+    must(cpt_ask_parse(&value, 1, &back, NULL) == CPT_OK);
+    must(back.version == ask->version && back.bytes_max == ask->bytes_max &&
+         back.is_forced == ask->is_forced && back.wants_drag == ask->wants_drag &&
+         back.graph_id == ask->graph_id);
+}
+
 static void check_budget(const struct cpt_path *path, size_t bytes_max)
 {
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
@@ -29,6 +71,7 @@ static void check_budget(const struct cpt_path *path, size_t bytes_max)
 
     must(status == CPT_OK || (status == CPT_LIMIT && bytes_max < 32));
     if (status == CPT_OK) {
+        check_drags(path, data, bytes);
         must(bytes <= bytes_max);
         must(cpt_metadata_peek(data, bytes, &summary, NULL) == CPT_OK);
         must(summary.sum_ns == cpt_path_sum_ns(path));
@@ -76,6 +119,7 @@ static void check_round_trip(const struct cpt_path *path)
 
         must(one->duration_ns == other->duration_ns && one->count == other->count &&
              one->flags == other->flags && one->reason == other->reason);
+        must(cpt_path_drag(path, i) == cpt_path_drag(back, i));
         must(is_same(path, one->frame, back, other->frame));
     }
     must(cpt_metadata_encode(back, &options, &again, &bytes_again, NULL) == CPT_OK);
@@ -117,7 +161,9 @@ static void read_headers(const uint8_t *data, size_t size)
     size_t count = 0;
 
     must(bytes != NULL && text != NULL);
-    (void)cpt_ask_parse(&value, 1, &ask, NULL);
+    if (cpt_ask_parse(&value, 1, &ask, NULL) == CPT_OK) {
+        check_ask(&ask);
+    }
     (void)cpt_traceparent_parse(value, &parent);
     read_state(value);
     (void)cpt_base64_decode(value, bytes, size, &count, NULL);

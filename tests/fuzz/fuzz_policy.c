@@ -6,7 +6,12 @@
  * Each line is a rule. What is accepted has an owner, an end, a probability from 0 to 1
  * or a rate, and texts that end; what is refused leaves the rules as they were. A
  * request whose query and header are the bytes themselves is then judged by all.
+ *
+ * Each line is an experiment, too. What is accepted is within the bounds that no file
+ * goes beyond, and can be drawn from.
  */
+#include "framework/run/delay.h"
+#include "framework/service/experiment.h"
 #include "framework/service/policy.h"
 
 #include <stdlib.h>
@@ -56,6 +61,44 @@ static void judge(const struct cpti_rules *rules, struct cpt_bytes text)
     cpti_policy_release(policy);
 }
 
+static void draw(const struct cpti_experiment_wanted *wanted)
+{
+    struct cpti_experiment_run *run =
+        cpti_experiment_run_new(wanted, 1, 1, cpt_alloc_default());
+    struct cpti_experiment_arm arm;
+
+    must(run != NULL);
+    cpti_experiment_draw(run, 1, &arm);
+    must(arm.is_in == !wanted->is_all); /* no service has given it its tasks */
+    must(!arm.is_in || arm.frame[0] != '\0');
+    cpti_experiment_run_free(run);
+}
+
+static void experiment(struct cpt_bytes text)
+{
+    static struct cpti_experiment_wanted wanted;
+    struct cpt_error error = {0};
+    cpt_status status = CPT_FAILED;
+
+    memset(&wanted, 0, sizeof wanted);
+    must(cpti_experiment_read(&wanted, cpt_bytes_of("experiment"), text, &status,
+                              &error));
+    must(status == CPT_OK || error.sentence[0] != '\0');
+    if (status == CPT_OK && wanted.is_on) {
+        must(wanted.delta_ns > 0 && wanted.delta_ns <= CPTI_DELAY_NS_MAX);
+        must(wanted.share > 0 && wanted.share <= CPTI_EXPERIMENT_SHARE_MAX);
+        must(wanted.guard_ns > wanted.delta_ns && wanted.each_ns > 0);
+        must(wanted.total_ns <= CPTI_EXPERIMENT_TOTAL_NS_MAX);
+        must(wanted.is_all != (wanted.frame_count > 0));
+        draw(&wanted);
+    }
+    memset(&wanted, 0, sizeof wanted);
+    error = (struct cpt_error){0};
+    must(cpti_experiment_read(&wanted, cpt_bytes_of("experiment_asked"), text, &status,
+                              &error));
+    must(status != CPT_OK || wanted.asked_ns_max <= CPTI_DELAY_NS_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char name[] = {'r', (char)('0' + before), '\0'};
         struct cpt_error error = {0};
 
+        experiment((struct cpt_bytes){text, bytes});
         if (cpti_rule_read(&rules, cpt_bytes_of(name), (struct cpt_bytes){text, bytes},
                            &error) == CPT_OK) {
             must(rules.count == before + 1);

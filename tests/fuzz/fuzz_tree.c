@@ -9,7 +9,7 @@
  */
 #include "tests/unit/aggregate/tree_patch.h"
 
-#include "aggregate/cpt_stats.h"
+#include "aggregate/cpt_gain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +30,18 @@ static void check_mean(const struct cpt_mean *mean)
     must(!(mean->skewness < -1 || mean->skewness > 1));
     cpt_mean_interval(mean, 0.95, &low, &high);
     must(low <= mean->mean_ns && mean->mean_ns <= high);
+}
+
+/* Drags are at most times, and their errors can be computed. */
+static void check_gain(const struct cpt_tree *tree, uint32_t node)
+{
+    const struct cpt_gain gain = cpt_gain_of(tree, node);
+
+    check_mean(&gain.drag);
+    check_mean(&gain.time);
+    must(gain.drag.mean_ns <= gain.time.mean_ns);
+    must(gain.known_count <= gain.present_count);
+    must(gain.present_count <= cpt_gain_request_count(tree));
 }
 
 static void check_sound(struct cpt_tree *tree, const void *bytes, size_t count)
@@ -55,6 +67,7 @@ static void check_sound(struct cpt_tree *tree, const void *bytes, size_t count)
         must(stats.inclusive.mean_ns >= stats.self.mean_ns * 0.999);
         check_mean(&stats.self);
         check_mean(&stats.inclusive);
+        check_gain(tree, cpt_tree_walk_row(walk, i)->node);
     }
     cpt_tree_walk_free(walk);
     cpt_alloc_free(NULL, again);

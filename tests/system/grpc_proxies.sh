@@ -87,12 +87,14 @@ END
     fail "HAProxy does not start: $(cat "$1.err")"
 }
 
-# page NAME: what A answers that calls C through $proxy; the path to NAME.txt.
+# page NAME [PARAMETERS]: what A answers that calls C through $proxy, if it is asked with these;
+# the path to NAME.txt.
 page() {
     start "a-$1" "$CPT_HELPERS/grpc_chain" A --listen 127.0.0.1:0 --trust 127.0.0.0/8 \
         --to "m=127.0.0.1:$proxy"
     await "a-$1.out" 'listens on'
-    ask "http://$(sed -n 's/.*listens on //p' "a-$1.out")/?$1" "$1" 'critical-path: 1;forced'
+    ask "http://$(sed -n 's/.*listens on //p' "a-$1.out")/?$1" "$1" \
+        "critical-path: 1;forced${2:-}"
     head -1 "$1" | grep -q ' 200' || fail "$1: $(head -1 "$1")"
     [ "$(tail -c +3 "$1.body")" = "$1" ] || fail "$1: the body is $(cat "$1.body")"
     "$CPT" metadata <"$1" >"$1.txt" || fail "$1: $(cat "$1.txt")"
@@ -111,6 +113,9 @@ for by in nginx haproxy; do
     page "$by"
     grep -q 'C: stock' "$by.txt" || fail "$by: $(cat "$by.txt")"
     if grep -q 'blind spot' "$by.txt"; then fail "$by: $(cat "$by.txt")"; fi
+    if grep -q 'drag' "$by.txt"; then fail "$by: not asked for: $(cat "$by.txt")"; fi
+    page "$by-drags" ';drag'
+    grep -q 'D: .*drag' "$by-drags.txt" || fail "$by: $(cat "$by-drags.txt")"
 done
 
 say 'nginx keeps asks out, or paths in'

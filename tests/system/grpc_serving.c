@@ -73,6 +73,36 @@ static void test_asked(void)
     CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
 }
 
+/* How many segments of the path of the last result have a drag. */
+static size_t dragged_count(void)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    size_t count = 0;
+
+    CU_ASSERT_EQUAL(
+        cpt_metadata_decode(result.path, result.path_bytes, NULL, path, NULL), CPT_OK);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        count += cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN;
+    }
+    cpt_path_free(path);
+    return count;
+}
+
+static void test_drags(void)
+{
+    struct grpc_service service;
+
+    grpc_service_start(&service, NULL, NULL);
+    call(&service, "/t.G/Slow", "you", "1;max=2048;drag");
+    CU_ASSERT_EQUAL(result.path_count, 1);
+    CU_ASSERT_TRUE(is_path_good());
+    CU_ASSERT_TRUE(dragged_count() > 0);
+    call(&service, "/t.G/Slow", "you", "1;max=2048");
+    CU_ASSERT_EQUAL(result.path_count, 1);
+    CU_ASSERT_EQUAL(dragged_count(), 0);
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+}
+
 static void test_bad_asks(void)
 {
     const struct cpt_field ask = {cpt_bytes_of(CPT_HEADER_ASK), cpt_bytes_of("1")};
@@ -295,6 +325,7 @@ static void test_client_cancels(void)
 CU_TestInfo grpc_serving_tests[] = {
     {"a client that knows nothing of us gets its answer", test_plain_client},
     {"one that asks gets a path that adds up", test_asked},
+    {"one that asks for drags gets them, no other", test_drags},
     {"bad asks are counted and not heeded", test_bad_asks},
     {"an entry trusts whom it was told to", test_trust},
     {"a path that no method takes is unimplemented", test_unknown_methods},

@@ -12,7 +12,7 @@ rm -rf log conf
 mkdir log
 printf 'tracing = off\n' > conf
 start price "$CPT_EXAMPLES/shop_price" --listen 127.0.0.1:0 --operators 127.0.0.1:0 \
-    --settings conf --log log --spans log --trust 127.0.0.0/8 --probability 0
+    --settings conf --log log --spans log --graph 0 --trust 127.0.0.0/8 --probability 0
 await price.out 'price listens on'
 url=http://$(sed -n 's/^price listens on //p' price.out)
 operators=http://$(sed -n 's/^price tells operators on //p' price.out)
@@ -50,10 +50,12 @@ say 'the metrics that the page names are there'
 curl -s "$operators/metrics" > metrics
 for name in $(grep -o 'cpt_[a-z_]*[a-z]' "$root/docs/operations.md" | sort -u); do
     case $name in
-    cpt_http_listen_operators | cpt_log_queue) continue ;;
-    cpt_callee_*_seconds_total) # this service has no callee
+    cpt_http_listen_operators | cpt_log_queue | cpt_manual) continue ;;
+    cpt_callee_*_total) # this service has no callee
         field=${name#cpt_callee_}
-        grep -q "X(${field%_seconds_total}_ns, " "$root/framework/service/counters.h" ||
+        field=${field%_total}
+        case $field in *_seconds) field=${field%_seconds}_ns ;; esac
+        grep -q "X($field, " "$root/framework/service/counters.h" ||
             fail "docs/operations.md: $name is no metric"
         continue
         ;;

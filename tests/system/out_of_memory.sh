@@ -12,7 +12,7 @@ wrong=0
 
 [ -z "${CPT_SANITIZE:-}" ] || { echo 'skipped: sanitizers have their own malloc'; exit 77; }
 
-rm -rf logs
+rm -rf logs spans depot
 mkdir logs
 "$make_log" experiment >a.cptlog
 "$make_log" few >b.cptlog

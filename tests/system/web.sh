@@ -410,6 +410,63 @@ done | sort >found
 printf '0 A: A1\n0 A: A2\n1 A: A1\n' | cmp - found || fail "ids: $(cat found)"
 ends 'ids'
 
+say 'kept graphs, with other times of frames'
+for service in A B C; do
+    "$(dirname "$make_log")/make_graphs" $service 40 >$service.cptgraph
+done
+serve whatif "$CPT" web --graphs A.cptgraph --graphs B.cptgraph --graphs C.cptgraph a.cptlog
+get /api/whatif | jq -e '.requests == 40 and .terms == [] and ([.latency[] | .change_ns == 0] | all) and
+    ([.frames[].change_ns == 0] | all)' >/dev/null || fail "no change: $(get /api/whatif)"
+frame=$(get /api/whatif | jq -r '.frames[1].name')
+[ "$frame" = 'B: B2' ] || fail "the second frame is $frame"
+# B2 takes 4 ms longer in half of the requests; without it all wait for C
+get /api/whatif 'set=B: B2=0' >answer.json
+jq -e '.latency.mean.after_ns < .latency.mean.before_ns and .latency.mean.high_ns < 0 and
+    .latency.p99.after_ns <= 10580000 and .latency.p50.low_ns != null' answer.json >/dev/null ||
+    fail "B2: $(cat answer.json)"
+# the same answer as that of the command line, in each byte
+for terms in 'set B: B2=50%' 'cap C: C1<=1ms' 'set *: <queue>=0' 'workers B=1' 'cut A: A1 -> B: B2'; do
+    printf '%s\n' "$terms" >terms
+    get /api/whatif "term=$terms" >by_web
+    if "$CPT" whatif --json --terms terms A.cptgraph B.cptgraph C.cptgraph >by_command 2>error; then
+        cmp by_command by_web || fail "$terms"
+    else
+        [ "$(sed -n 's/^cpt: //p' error | head -1)" = "$(jq -r .error by_web)" ] || fail "$terms: $(cat by_web)"
+    fi
+done
+get /api/whatif 'set=B: B2=50%' 'cap=C: C1<=1ms' | jq -e '.requests == 40 and (.terms | length) == 2' >/dev/null
+refused 400 'matches nothing; cpt whatif' /api/whatif 'set=Q=0'
+refused 400 'nearest name' /api/whatif 'set=B: B3=0'
+refused 400 'more than 32 parameters' "/api/whatif?$(printf 'set=B%%3A+B2%%3D0&%.0s' $(seq 40))"
+refused 400 'at byte' /api/whatif "term=set $(printf 'x%.0s' $(seq 2000))=0"
+refused 400 'at byte' /api/whatif 'term=frobnicate B: B2=0'
+refused 400 'is missing' /api/whatif 'set=B: B2'
+refused 400 'no parameter' /api/whatif 'where=arm=A'
+get / | grep -q 'whatif-sliders'
+# the page of sliders, as a form sends it
+get /whatif >page.html
+grep -q 'name="share:B: B2" value="100"' page.html || fail "no slider: $(cat page.html)"
+grep -q 'title="A: A1: 11.03[0-9] ms, was 11.03[0-9] ms"' page.html || fail "no flame graph: $(grep title= page.html)"
+[ "$(status '/whatif?share%3AB%3A+B2=0&share%3AC%3A+C1=100&terms=%23+no+term%0D%0Acap+C%3A+C1%3C%3D6ms%0D%0A')" = 200 ] ||
+    fail "the form: $(cat status.body)"
+grep -q 'name="share:B: B2" value="0"' status.body
+grep -q 'cap C: C1&lt;=6ms' status.body
+get /api/whatif 'set=B: B2=0' 'cap=C: C1<=6ms' >answer.json
+grep -qF "<tr><th scope=\"row\">mean</th><td>$(jq -r '.latency.mean | "\(.before_ns) \(.after_ns)"' answer.json |
+    awk '{printf "%.3f</td><td>%.3f", $1 / 1e6, $2 / 1e6}')</td>" status.body || fail "mean: $(grep mean status.body)"
+[ "$(status '/whatif?share%3AB%3A+B2=50%3Cscript%3E')" = 400 ]
+[ "$(status '/whatif?share%3AB%3A+B2=201')" = 400 ]
+[ "$(status '/whatif?share%3AQ=50')" = 400 ]
+grep -q 'matches nothing' status.body
+[ "$(status '/whatif?terms=frobnicate')" = 400 ]
+[ "$(status "/whatif?terms=$(for i in $(seq 300); do printf 'set+*=1%%25%%0A'; done)")" = 400 ]
+grep -q 'more than 256 terms' status.body
+curl -s "$at/whatif?terms=%23%3C/textarea%3E%3Cscript%3Ealert(1)" >page.html
+[ "$(grep -c '<script>' page.html)" = 1 ] || fail 'a term became markup'
+ends 'what-if'
+"$CPT" web --graphs missing.cptgraph a.cptlog 2>error && fail 'a missing graph log'
+grep -q 'No such file' error
+
 say 'what it cannot serve'
 "$CPT" web - 2>error && fail 'standard input'
 grep -q 'again and again' error

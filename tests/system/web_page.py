@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 """web_page.py - uses the page of cpt web as a person does, for web_page.sh
 
-    web_page.py FOLDER ARMS WIDE MARKUP GROWS     addresses of four servers
+    web_page.py FOLDER ARMS WIDE MARKUP GROWS GRAPHS     addresses of five servers
 """
 import sys
 
@@ -177,7 +177,31 @@ def grows(page, address, folder):
     page.expect("!document.getElementById('out').disabled && location.search.includes('zoom=')", "the zoom stays")
 
 
-def main(folder, arms, wide_at, markup, grows_at):
+def sliders(page, address):
+    """A slider that is moved shows the new latencies and the new path, without a new page."""
+    after = "document.querySelector('#answer tbody tr td:nth-of-type(2)').textContent"
+    first = "document.querySelector('input[type=range]')"
+    page.open(address + "whatif")
+    page.until(first + "?.name === 'share:B: B2'", "a slider for the frame that gives most")
+    page.ask("window.here = 1")
+    before = page.ask(after)
+    page.ask(first + ".focus()")
+    page.press("ArrowLeft", "ArrowLeft")
+    page.until("Number(%s) < %s" % (after, before), "a smaller mean")
+    page.until("location.search === '?share%3AB%3A+B2=90'", "the view is a link")
+    page.expect("document.querySelector('output').textContent === '90 %'", "its percent")
+    page.expect("document.querySelector('.flames .faster')?.title.includes(', was ')", "the new path")
+    page.expect("document.activeElement === " + first, "the focus stays")
+    page.click("#terms")
+    page.type("set B: B3=0")
+    page.until("document.getElementById('error').textContent.includes('nearest name')", "what is wrong with a term")
+    page.expect("window.here === 1", "it is the same page")
+    page.errors[:] = [error for error in page.errors if "status of 400" not in error]  # that term
+    page.open(address)
+    page.until("!document.getElementById('whatif').hidden", "sliders beside the flame graph of requests")
+
+
+def main(folder, arms, wide_at, markup, grows_at, graphs_at):
     with Browser(folder) as browser:
         page = browser.page()
         for step in (by_mouse, by_keyboard, boxes, mix, brush, records, phone):
@@ -187,6 +211,8 @@ def main(folder, arms, wide_at, markup, grows_at):
         for step, address in ((wide, wide_at), (hostile, markup), (by_mouse, arms)):
             step(other, address)
             print("sound:", step.__name__)
+        sliders(other, graphs_at)
+        print("sound: sliders")
         grows(other, grows_at, folder)
         print("sound: grows")
         page.expect("document.getElementById('icicle-1') !== null", "one reader does not disturb another")

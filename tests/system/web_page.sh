@@ -20,18 +20,20 @@ work=$(mktemp -d) || exit 2
 servers=
 trap 'kill $servers 2>/dev/null; wait; rm -rf "$work"' EXIT
 
-# serve NAME: a server for the log NAME; its address is in NAME.at.
+# serve NAME [OPTION...]: a server for the log NAME; its address is in NAME.at.
 serve()
 {
-    "$CPT" web --port 0 "$work/$1.cptlog" > "$work/$1.out" 2>&1 &
+    log=$1
+    shift
+    "$CPT" web --port 0 "$@" "$work/$log.cptlog" > "$work/$log.out" 2>&1 &
     servers="$servers $!"
     tries=100
-    while ! grep -q 'http://' "$work/$1.out" 2>/dev/null; do
+    while ! grep -q 'http://' "$work/$log.out" 2>/dev/null; do
         tries=$((tries - 1))
-        [ $tries -gt 0 ] || { cat "$work/$1.out"; exit 1; }
+        [ $tries -gt 0 ] || { cat "$work/$log.out"; exit 1; }
         sleep 0.1
     done
-    sed -n 's|^cpt web: \(http://[^ ]*\) .*|\1|p' "$work/$1.out" > "$work/$1.at"
+    sed -n 's|^cpt web: \(http://[^ ]*\) .*|\1|p' "$work/$log.out" > "$work/$log.at"
 }
 
 "$make_log" experiment > "$work/arms.cptlog"
@@ -43,6 +45,11 @@ tail -c +$((bytes + 1)) "$work/arms.cptlog" > "$work/grows.rest"
 for name in arms wide markup grows; do
     serve $name
 done
+cp "$work/arms.cptlog" "$work/graphs.cptlog"
+for service in A B C; do
+    "$(dirname "$make_log")/make_graphs" $service 40 > "$work/$service.cptgraph"
+done
+serve graphs --graphs "$work/A.cptgraph" --graphs "$work/B.cptgraph" --graphs "$work/C.cptgraph"
 PYTHONDONTWRITEBYTECODE=1 timeout 280 python3 "$here/web_page.py" "$work" \
     "$(cat "$work/arms.at")" "$(cat "$work/wide.at")" "$(cat "$work/markup.at")" \
-    "$(cat "$work/grows.at")"
+    "$(cat "$work/grows.at")" "$(cat "$work/graphs.at")"
