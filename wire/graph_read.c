@@ -184,9 +184,12 @@ static cpt_status read_names(struct decoding *decoding)
         if (item.type != CPTI_CBOR_TEXT && item.type != CPTI_CBOR_BYTES) {
             return refuse_at(decoding, cbor.at, "has a name that is no text");
         }
-        if (item.text.bytes > CPT_NAME_BYTES_MAX ||
-            memchr(item.text.data, 0, item.text.bytes) != NULL) {
+        if (item.text.bytes > CPT_NAME_BYTES_MAX) {
             return refuse_at(decoding, cbor.at, "has a name that is too long");
+        }
+        if (item.text.bytes != 0 &&
+            memchr(item.text.data, 0, item.text.bytes) != NULL) {
+            return refuse_at(decoding, cbor.at, "has a name with a NUL byte");
         }
         decoding->names[i] = item.text;
     }
