@@ -438,8 +438,8 @@ void cpti_request_destroy(struct cpt_request *request)
     if (request->account != NULL) {
         cpti_account_close(request->account);
     }
-    if (request->is_traced && request->own_notes_quota.account != NULL &&
-        request->nest.parent == NULL) {
+    if (request->is_traced && request->nest.parent == NULL &&
+        request->own_notes_quota.account != NULL) {
         cpti_account_close(request->own_notes_quota.account);
     }
     /* Now, so that what still points into it finds that nothing is there. */
