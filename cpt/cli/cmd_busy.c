@@ -482,12 +482,6 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
                                        .context = &shown,
                                        .row_count = busy->rows.count};
 
-    if (busy->counts.others != 0) {
-        cpti_warn("%" PRIu64
-                  " traces are left out: they have no notes of our services, "
-                  "or these do not fit together, or are too many",
-                  busy->counts.others);
-    }
     if (busy->request_count == 0) {
         return cpti_failed("no request to measure");
     }

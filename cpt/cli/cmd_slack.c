@@ -426,12 +426,6 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
                                        .context = &shown,
                                        .row_count = slack->row_count};
 
-    if (slack->counts.others != 0) {
-        cpti_warn("%" PRIu64
-                  " traces are left out: they have no notes of our services, "
-                  "or these do not fit together, or are too many",
-                  slack->counts.others);
-    }
     if (slack->inexact_count != 0) {
         cpti_warn("in %" PRIu64 " requests the longest path is not the latency",
                   slack->inexact_count);

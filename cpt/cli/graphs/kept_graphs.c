@@ -76,6 +76,11 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
                       "a request that has both counts twice: give one kind",
                       of_spans, counts->requests - of_spans);
         }
+        if (counts->others != 0) {
+            cpti_warn("%" PRIu64 " traces are left out: they have no notes of our "
+                      "services, or these do not fit together, or are too many",
+                      counts->others);
+        }
     }
     cpti_kept_spans_free(kept.spans);
     cpti_kept_logs_free(kept.logs);

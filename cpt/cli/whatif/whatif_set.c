@@ -112,11 +112,6 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
 
 static void tell(const struct cpti_whatif_set *set)
 {
-    if (set->counts.others != 0) {
-        cpti_warn("%llu traces are left out: they have no notes of our services, or "
-                  "these do not fit together, or are too many",
-                  (unsigned long long)set->counts.others);
-    }
     if (set->excess_count != 0) {
         cpti_warn("%llu requests are left out: the others have %llu nodes and edges, "
                   "and no more than %llu are kept in memory",
