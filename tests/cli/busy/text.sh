@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # A2 runs for 6 ms beside A1, on no path: each has half of that time; then A3 alone
-# span TRACE SPAN PARENT START END NOTE
-span() {
-    printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%032d","spanId":"%016d","parentSpanId":"%s",' "$1" "$2" "$3"
-    printf '"name":"op","startTimeUnixNano":"%s","endTimeUnixNano":"%s","attributes":[{"key":"critical_path.note",' "$4" "$5"
-    printf '"value":{"stringValue":"%s"}}]}]}]}]}\n' "$6"
-}
-id() { printf '%016d' "$1"; }
+. "$(dirname "$0")/../spans.sh"
 request() { # TRACE
     span "$1" 1 '' 0 14000000 "request entry=A:%20%2f latency=14000000 by=$(id 4)"
     span "$1" 2 "$(id 1)" 0 10000000 "task name=A:%20A1 start=0 end=10000000"

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # measured beside predicted: A1 is waited for, A3 has 2 ms of slack, A4 has 8 ms, A5 disagrees
-# span TRACE SPAN PARENT START END NOTE
-span() {
-    printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%032d","spanId":"%016d","parentSpanId":"%s",' "$1" "$2" "$3"
-    printf '"name":"op","startTimeUnixNano":"%s","endTimeUnixNano":"%s","attributes":[{"key":"critical_path.note",' "$4" "$5"
-    printf '"value":{"stringValue":"%s"}}]}]}]}]}\n' "$6"
-}
-id() { printf '%016d' "$1"; }
+. "$(dirname "$0")/../spans.sh"
 # request TRACE EXTRA: one more task, if any
 request() {
     span "$1" 1 '' 0 15000000 "request entry=A:%20%2f latency=15000000 by=$(id 6)"

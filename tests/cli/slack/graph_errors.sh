@@ -12,13 +12,9 @@ for command in report log show assert; do
     echo "$command: exit $?"
 done
 # a request may have spans, too
-span() {
-    printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%032d","spanId":"%016d","parentSpanId":"%s",' 1 "$1" "$2"
-    printf '"name":"op","startTimeUnixNano":"1","endTimeUnixNano":"1000001","attributes":[{"key":"critical_path.note",'
-    printf '"value":{"stringValue":"%s"}}]}]}]}]}\n' "$3"
-}
-span 1 '' 'request entry=A:%20%2f latency=1000000 by=0000000000000002' >spans.json
-span 2 0000000000000001 'task name=A:%20A1 start=0 end=1000000' >>spans.json
+. "$(dirname "$0")/../spans.sh"
+span 1 1 '' 1 1000001 'request entry=A:%20%2f latency=1000000 by=0000000000000002' >spans.json
+span 1 2 "$(id 1)" 1 1000001 'task name=A:%20A1 start=0 end=1000000' >>spans.json
 cpt slack spans.json graphs.cptgraph | head -1
 cat graphs.cptgraph | cpt slack -
 echo "exit $?"

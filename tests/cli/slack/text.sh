@@ -2,13 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 # A waits for B and C, which it calls; B computes; C has no spans. Of the second request
 # only the entry has notes that fit.
-# span TRACE SPAN PARENT START END NOTE
-span() {
-    printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%032d","spanId":"%016d","parentSpanId":"%s",' "$1" "$2" "$3"
-    printf '"name":"op","startTimeUnixNano":"%s","endTimeUnixNano":"%s","attributes":[{"key":"critical_path.note",' "$4" "$5"
-    printf '"value":{"stringValue":"%s"}}]}]}]}]}\n' "$6"
-}
-id() { printf '%016d' "$1"; }
+. "$(dirname "$0")/../spans.sh"
 {
     span 1 1 '' 0 25000000 "request entry=A:%20%2f latency=25000000 by=$(id 2)"
     span 1 2 "$(id 1)" 0 25000000 "task name=A:%20a start=0 end=25000000"
