@@ -317,7 +317,7 @@ static void take_tables(struct decoding *decoding)
     decoding->runs = take(decoding, decoding->run_count, sizeof *decoding->runs);
     decoding->tasks = take(decoding, decoding->task_count, sizeof *decoding->tasks);
     decoding->task_pointers =
-        take(decoding, decoding->task_count, sizeof *decoding->task_pointers);
+        take(decoding, decoding->task_count, sizeof(struct cpt_trace_task *));
     decoding->task_runs =
         take(decoding, decoding->task_count, sizeof *decoding->task_runs);
     decoding->task_waits =
