@@ -89,7 +89,7 @@ test-all: test
 	@sh cmake/packages.sh $(CROSS_PACKAGES) || echo "cpt: continuing without them" >&2
 	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) -L 'long|grpc' --output-on-failure
+	$(call run_tests,ctest --test-dir $(BUILD) -L 'long|grpc' --output-on-failure)
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
 		cmake --build --preset $$preset; \
