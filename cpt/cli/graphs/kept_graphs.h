@@ -65,9 +65,9 @@ struct cpti_kept_options {
  * cpti_command's is_in_folder. */
 bool cpti_kept_recognise(const unsigned char *head, size_t bytes);
 
-/* Visits all requests of all files. What is wrong with a file was printed, and how many
- * others there are. enum cpti_exit; CPTI_EXIT_FAILED also if some of the input could not
- * be read. */
+/* Visits all requests of all files. Has printed what is wrong with a file, and how many
+ * others there are. enum cpti_exit; CPTI_EXIT_FAILED also if some of the input could
+ * not be read. */
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts);
 
