@@ -102,19 +102,32 @@ def check_larger(kinds):
     a = service("a-large", [
         HELPERS + "/proxied", "A", "--large", "--listen", "127.0.0.1:0",
         "--trust", "127.0.0.0/8", "--to", "b=http://127.0.0.1:%d" % large])
-    ask = {"critical-path": "1;max=4096;forced"}
+
+    def large_paths(proxy):
+        """Status and bytes of answers. On a busy machine B may answer before A waits for it:
+        then B is not on the path, which is short; so there are several."""
+        for i in range(50):
+            status, _, headers = answer(proxy.port, "/250/%d" % i,
+                                        {"critical-path": "1;max=4096;forced"})
+            yield status, len(headers.get("critical-path-bin") or "") * 3 // 4
+
     proxies = [Proxy(kind, a) for kind in kinds]
     for kind, proxy in zip(kinds, proxies):
-        status, _, _ = answer(proxy.port, "/250/large", ask)
-        refuses = kind == "nginx"
-        if (status == 502) != refuses:
-            sys.exit("FAIL: %s answers %s to a path of 4,096 bytes" % (kind, status))
+        if kind == "nginx":
+            if not any(status == 502 for status, _ in large_paths(proxy)):
+                sys.exit("FAIL: nginx passes each path of up to 4,096 bytes")
+        elif not any(status == 200 and size > 2048 for status, size in large_paths(proxy)):
+            sys.exit("FAIL: %s passes no path of 4,096 bytes" % kind)
     if "nginx" in kinds:
-        nginx = Proxy("nginx", a, "proxy_buffer_size 8k;")
-        status, _, headers = answer(nginx.port, "/250/larger", ask)
-        size = len(headers["critical-path-bin"]) * 3 // 4
-        if status != 200 or not 2048 < size <= 4096:
-            sys.exit("FAIL: nginx with a larger buffer: %s, %d bytes" % (status, size))
+        answers = []
+        for status, size in large_paths(Proxy("nginx", a, "proxy_buffer_size 8k;")):
+            answers.append((status, size))
+            if status != 200 or size > 4096:
+                sys.exit("FAIL: nginx with a larger buffer: %s, %d bytes" % (status, size))
+            if size > 2048:
+                break
+        else:
+            sys.exit("FAIL: nginx with a larger buffer: %s" % answers)
     print("a budget of 4,096 bytes, of services that are told so: nginx needs "
           "`proxy_buffer_size 8k;` for it, the others nothing")
     print("all is well")
