@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * whatif.h - recorded requests, packed, and a plan for them: made by whatif.c, replayed
- * by whatif_run.c, its edges changed by whatif_edges.c, its queues by whatif_queue.c
+ * whatif.h - recorded requests, packed, and a plan for them
+ *
+ *      whatif.c          requests of dags: what is recorded
+ *      whatif_term.c     terms, as people write them
+ *      whatif_edges.c    edges that a plan cuts or adds
+ *      whatif_view.c     a request with the changes of a plan
+ *      whatif_queue.c    its queues, replayed by whatif_schedule.c
+ *      whatif_plan.c     a plan, made of terms
+ *      whatif_run.c      what comes out: latencies, times by frame, paths
+ *
+ * A file uses only those above it.
  *
  * The nodes of all requests lie one after another, those of a request in topological
  * order. A *position* is the number of a node in its request. The inputs of a position
@@ -117,9 +126,7 @@ struct cpt_whatif_plan {
     struct whatif_edges *edges; /* NULL: no term changes edges */
 };
 
-/* Whether the term of workers @term is about executor @executor. */
-bool cpti_whatif_has_executor(const struct cpt_whatif *whatif,
-                              const struct cpt_whatif_term *term, size_t executor);
+/* --- whatif.c: the requests --- */
 
 /* Where the name of @frame is. */
 static inline struct cpt_dag_name whatif_name(const struct cpt_whatif *whatif,
@@ -130,32 +137,51 @@ static inline struct cpt_dag_name whatif_name(const struct cpt_whatif *whatif,
         whatif->frames[frame].kind};
 }
 
-/* whatif_edges.c: what changes edges. Scratch for the requests of @plan. */
+/* The dag of @request as it was recorded. */
+struct whatif_view cpti_whatif_recorded(const struct cpt_whatif *whatif,
+                                        size_t request);
+
+/* Whether the term of workers @term is about executor @executor. */
+bool cpti_whatif_has_executor(const struct cpt_whatif *whatif,
+                              const struct cpt_whatif_term *term, size_t executor);
+
+/* --- whatif_edges.c: what changes edges --- */
+
+/* Scratch for the requests of @plan. */
 cpt_status cpti_whatif_edges_new(struct cpt_whatif_plan *plan);
 void cpti_whatif_edges_free(struct cpt_whatif_plan *plan);
+
 /* Whether edge term @term does anything in a request of the plan's. */
 cpt_status cpti_whatif_edges_match(struct cpt_whatif_plan *plan, size_t term,
                                    bool *has_match);
+
 /* Changes the edges of @view. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_whatif_edges_change(struct cpt_whatif_plan *plan,
                                     struct whatif_view *view);
 
-/* whatif_queue.c: queues that are replayed, those of all requests together. */
-cpt_status cpti_whatif_queues_new(struct cpt_whatif_plan *plan);
-void cpti_whatif_queues_free(struct cpt_whatif_plan *plan);
-/* What the replay found out about @request: @view's waits, and when positions end. */
-const uint64_t *cpti_whatif_queues_result(const struct cpt_whatif_plan *plan,
-                                          size_t request, struct whatif_view *view);
+/* --- whatif_view.c: a request with the changes of a plan --- */
 
-/* whatif_run.c: the dag of @request with the changes of its times and edges. */
+/* The dag of @request with the changes of its times and edges. CPT_OK or
+ * CPT_NO_MEMORY. */
 cpt_status cpti_whatif_view(struct cpt_whatif_plan *plan, size_t request,
                             struct whatif_view *view);
-/* The same as recorded. */
-struct whatif_view cpti_whatif_recorded(const struct cpt_whatif *whatif,
-                                        size_t request);
+
 /* When each position of @view ends, without waiting for workers. False: a path is too
  * long. */
 bool cpti_whatif_finish(const struct whatif_view *view, uint64_t *finish_ns,
                         uint64_t *latency_ns, uint32_t *end);
+
+/* The last position to end, the first of several. */
+uint32_t cpti_whatif_last_to_end(const struct whatif_view *view,
+                                 const uint64_t *finish_ns);
+
+/* --- whatif_queue.c: queues that are replayed, those of all requests together --- */
+
+cpt_status cpti_whatif_queues_new(struct cpt_whatif_plan *plan);
+void cpti_whatif_queues_free(struct cpt_whatif_plan *plan);
+
+/* What the replay found out about @request: @view's waits, and when positions end. */
+const uint64_t *cpti_whatif_queues_result(const struct cpt_whatif_plan *plan,
+                                          size_t request, struct whatif_view *view);
 
 #endif
