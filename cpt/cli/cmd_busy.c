@@ -19,6 +19,7 @@
 #include "cpt/cli/contention/tally.h"
 #include "cpt/cli/graphs/kept_graphs.h"
 #include "cpt/cli/print/tree_print.h"
+#include "cpt/cli/select/select.h"
 #include "cpt/cpt_busy.h"
 #include "cpt/cpt_dag.h"
 
@@ -50,6 +51,7 @@ struct busy {
     struct group groups[GROUPS_MAX];
     size_t group_count;
     uint64_t request_count;
+    struct cpti_kept_options kept;
     struct cpti_kept_counts counts;
 };
 
@@ -340,6 +342,7 @@ static void put(const struct busy *busy, size_t row_max)
     cpti_json_open(&json, NULL, '{');
     cpti_json_unsigned(&json, "requests", busy->request_count);
     cpti_json_unsigned(&json, "without_notes", busy->counts.others);
+    cpti_json_unsigned(&json, "not_selected", busy->counts.unselected);
     cpti_json_open(&json, "groups", '[');
     for (size_t i = 0; i < busy->group_count; i++) {
         put_group(&json, busy, &busy->groups[i]);
@@ -483,7 +486,7 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
                                        .row_count = busy->rows.count};
 
     if (busy->request_count == 0) {
-        return cpti_failed("no request to measure");
+        return cpti_kept_none(&busy->kept, &busy->counts);
     }
     sorted = busy;
     qsort(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time);
@@ -491,15 +494,20 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
     return cpti_capped_print(&capped);
 }
 
-static int add_files(struct busy *busy, const struct cpti_arguments *arguments)
+static int gather(struct busy *busy, bool is_json, uint64_t bytes_max)
 {
-    const struct cpti_kept_options options = {.files = arguments->operands,
-                                              .file_count = arguments->operand_count,
-                                              .wanted = cpti_value(arguments, "trace"),
-                                              .visit = add_graph,
-                                              .context = busy};
+    int status = CPTI_EXIT_FAILED;
 
-    return cpti_kept_graphs(&options, &busy->counts);
+    busy->names = cpt_names_new(NULL);
+    if (cpti_tally_init(&busy->rows) && busy->names != NULL) {
+        status = cpti_kept_graphs(&busy->kept, &busy->counts);
+        status = cpti_exit_last(status, show(busy, is_json, bytes_max));
+    } else {
+        status = cpti_failed("out of memory");
+    }
+    cpti_tally_deinit(&busy->rows);
+    cpt_names_free(busy->names);
+    return status;
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -508,20 +516,19 @@ static int run(const struct cpti_arguments *arguments)
     uint64_t bytes_max = 0;
     int status = cpti_capped_option(arguments, &bytes_max);
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    busy = (struct busy){.by = cpti_value(arguments, "by"),
+                         .kept = {.files = arguments->operands,
+                                  .file_count = arguments->operand_count,
+                                  .wanted = cpti_value(arguments, "trace"),
+                                  .visit = add_graph,
+                                  .context = &busy}};
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_kept_selection(arguments, &busy.kept.selection);
     }
-    busy = (struct busy){.by = cpti_value(arguments, "by")};
-    busy.names = cpt_names_new(NULL);
-    if (cpti_tally_init(&busy.rows) && busy.names != NULL) {
-        status = add_files(&busy, arguments);
-        status =
-            cpti_exit_last(status, show(&busy, cpti_has(arguments, "json"), bytes_max));
-    } else {
-        status = cpti_failed("out of memory");
+    if (status == CPTI_EXIT_DONE) {
+        status = gather(&busy, cpti_has(arguments, "json"), bytes_max);
     }
-    cpti_tally_deinit(&busy.rows);
-    cpt_names_free(busy.names);
+    cpti_kept_selection_free(busy.kept.selection);
     return status;
 }
 
@@ -560,8 +567,9 @@ const struct cpti_command cpti_command_busy = {
         "A task runs from its start, or the end of a wait, to the next wait or its "
         "end. Where it slept in a system call or had no processor, that counts, too: "
         "see 'off CPU' and 'run delay' of 'cpt contention'. A callee without a graph "
-        "of its own does not count.",
-    .options = {options},
+        "of its own does not count.\n"
+        "\n" CPTI_KEPT_SELECT_TEXT,
+    .options = {options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -19,6 +19,7 @@
 #include "cpt/cli/graphs/kept_graphs.h"
 #include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/print/tree_print.h"
+#include "cpt/cli/select/select.h"
 #include "cpt/cpt_name.h"
 
 #include <inttypes.h>
@@ -49,7 +50,7 @@ struct row {
 };
 
 struct slack {
-    const char *wanted; /* id of the only trace that counts; NULL: all count */
+    struct cpti_kept_options kept;
     struct cpti_kept_counts counts;
     struct cpt_names *names;
     struct row *rows;
@@ -177,19 +178,6 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     return status;
 }
 
-static int add_files(struct slack *slack, const struct cpti_arguments *arguments)
-{
-    const struct cpti_kept_options options = {.files = arguments->operands,
-                                              .file_count = arguments->operand_count,
-                                              .wanted = slack->wanted,
-                                              .visit = add_graph,
-                                              .context = slack};
-
-    slack->names = cpt_names_new(NULL);
-    return slack->names != NULL ? cpti_kept_graphs(&options, &slack->counts)
-                                : cpti_failed("out of memory");
-}
-
 /* --- Printing --- */
 
 static int compare(struct cpt_bytes left, struct cpt_bytes right)
@@ -279,6 +267,7 @@ static void put(const struct slack *slack, size_t row_max)
     cpti_json_unsigned(&json, "requests", slack->requests.count);
     cpti_json_rough(&json, "effective_requests", effective_count(slack));
     cpti_json_unsigned(&json, "without_notes", slack->counts.others);
+    cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
     cpti_json_unsigned(&json, "inexact", slack->inexact_count);
     put_mean(&json, slack, &slack->latency, latency);
     cpti_json_open(&json, "frames", '[');
@@ -431,31 +420,46 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
                   slack->inexact_count);
     }
     if (slack->requests.count == 0) {
-        return cpti_failed("no request %s",
-                           slack->wanted != NULL ? "of that trace" : "to measure");
+        return cpti_kept_none(&slack->kept, &slack->counts);
     }
     sorted = slack;
     qsort(slack->rows, slack->row_count, sizeof *slack->rows, by_gain);
     return cpti_capped_print(&capped);
 }
 
+static int measure(struct slack *slack, bool is_json, uint64_t bytes_max)
+{
+    int status = CPTI_EXIT_DONE;
+
+    slack->names = cpt_names_new(NULL);
+    if (slack->names == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = cpti_kept_graphs(&slack->kept, &slack->counts);
+    status = cpti_exit_last(status, show(slack, is_json, bytes_max));
+    cpt_names_free(slack->names);
+    cpt_alloc_free(NULL, slack->rows);
+    cpt_alloc_free(NULL, slack->numbers);
+    return status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
-    struct slack slack = {.wanted = cpti_value(arguments, "trace")};
+    struct slack slack = {.kept = {.files = arguments->operands,
+                                   .file_count = arguments->operand_count,
+                                   .wanted = cpti_value(arguments, "trace"),
+                                   .visit = add_graph,
+                                   .context = &slack}};
     uint64_t bytes_max = 0;
     int status = cpti_capped_option(arguments, &bytes_max);
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_kept_selection(arguments, &slack.kept.selection);
     }
-    status = add_files(&slack, arguments);
-    if (slack.names != NULL) {
-        status = cpti_exit_last(status,
-                                show(&slack, cpti_has(arguments, "json"), bytes_max));
+    if (status == CPTI_EXIT_DONE) {
+        status = measure(&slack, cpti_has(arguments, "json"), bytes_max);
     }
-    cpt_names_free(slack.names);
-    cpt_alloc_free(NULL, slack.rows);
-    cpt_alloc_free(NULL, slack.numbers);
+    cpti_kept_selection_free(slack.kept.selection);
     return status;
 }
 
@@ -469,6 +473,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt slack spans/", "what each frame would give back, on average"},
     {"cpt slack A.cptgraph B.cptgraph", "from the graph logs of two services"},
+    {"cpt slack --where arm=B graphs/", "of one arm of an experiment"},
     {"cpt slack --trace 4bf92f3577b34da6a3ce929d0e0e4736 spans/", "in one request"},
     {0},
 };
@@ -501,8 +506,9 @@ const struct cpti_command cpti_command_slack = {
         "--json has those of drag and path, too. Queues stay as they were. Where a "
         "wait "
         "ended with the first of several things, drag and slack before it are least "
-        "values; --json says so.",
-    .options = {options},
+        "values; --json says so.\n"
+        "\n" CPTI_KEPT_SELECT_TEXT,
+    .options = {options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -13,6 +13,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/select/select.h"
 #include "cpt/cli/whatif/whatif_log.h"
 #include "cpt/cli/whatif/whatif_print.h"
 
@@ -256,20 +257,15 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
 static int run(const struct cpti_arguments *arguments)
 {
     struct cpti_whatif *whatif = calloc(1, sizeof *whatif);
-    struct cpti_selection *selection = calloc(1, sizeof *selection);
+    struct cpti_selection *selection = NULL;
     uint64_t bytes_max = 0;
     int status = cpti_capped_option(arguments, &bytes_max);
 
-    if (whatif == NULL || selection == NULL) {
-        free(selection);
-        free(whatif);
+    if (whatif == NULL) {
         return cpti_failed("out of memory");
     }
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_selection_init(selection, arguments);
-    }
-    if (status == CPTI_EXIT_DONE && selection->expression.percentile_count != 0) {
-        status = cpti_usage("cpt whatif selects by attributes and times, not by pNN");
+        status = cpti_kept_selection(arguments, &selection);
     }
     if (status == CPTI_EXIT_DONE) {
         status = read_command(whatif, arguments);
@@ -277,8 +273,7 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         status = replay(whatif, arguments, selection, bytes_max);
     }
-    cpti_selection_deinit(selection);
-    free(selection);
+    cpti_kept_selection_free(selection);
     cpti_whatif_free(whatif);
     return status;
 }
@@ -345,7 +340,8 @@ const struct cpti_command cpti_command_whatif = {
         "\n"
         "Queues keep the time that they took, unless --queues replay or --workers lets "
         "each step wait for a worker again. docs/whatif.md says what no replay can "
-        "know: that work takes longer when more of it runs at once, for one.",
+        "know: that work takes longer when more of it runs at once, for one.\n"
+        "\n" CPTI_KEPT_SELECT_TEXT,
     .options = {options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,

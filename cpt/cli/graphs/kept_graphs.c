@@ -8,8 +8,10 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/graphs/kept_sources.h"
+#include "cpt/cli/select/select.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct kept {
@@ -22,6 +24,86 @@ bool cpti_kept_recognise(const unsigned char *head, size_t bytes)
     return cpti_input_kind_of(head, bytes) == CPTI_INPUT_GRAPHS ||
            cpti_kept_spans_recognise(head, bytes);
 }
+
+/* --- Which requests count --- */
+
+/* NULL: @selection can be answered for each kept request alone. */
+static const char *refusal_of(const struct cpti_selection *selection)
+{
+    const struct cpti_expression *expression = &selection->expression;
+
+    for (size_t i = 0; i < expression->test_count; i++) {
+        if (expression->tests[i].subject == CPTI_SUBJECT_PATH) {
+            return "path(...)";
+        }
+    }
+    return expression->percentile_count != 0 ? "pNN" : NULL;
+}
+
+int cpti_kept_selection(const struct cpti_arguments *arguments,
+                        struct cpti_selection **selection)
+{
+    int status = CPTI_EXIT_DONE;
+
+    *selection = calloc(1, sizeof **selection); /* large */
+    if (*selection == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = cpti_selection_init(*selection, arguments);
+    if (status == CPTI_EXIT_DONE && refusal_of(*selection) != NULL) {
+        status = cpti_usage("cpt %s selects by attributes and times, not by %s",
+                            arguments->command->name, refusal_of(*selection));
+    }
+    return status;
+}
+
+void cpti_kept_selection_free(struct cpti_selection *selection)
+{
+    if (selection != NULL) {
+        cpti_selection_deinit(selection);
+        free(selection);
+    }
+}
+
+bool cpti_kept_counts_record(const struct cpti_kept_options *options,
+                             struct cpti_kept_counts *counts, struct cpt_bytes id,
+                             const struct cpt_record *record)
+{
+    enum cpti_selected selected =
+        record->is_forced ? CPTI_FORCED_EXCLUDED : CPTI_SELECTED;
+
+    if (options->wanted != NULL &&
+        !cpt_bytes_equal(id, cpt_bytes_of(options->wanted))) {
+        return false;
+    }
+    if (options->selection != NULL) {
+        selected = cpti_selection_counts(options->selection, record);
+    }
+    if (selected == CPTI_FORCED_EXCLUDED && options->wanted == NULL) {
+        counts->forced++;
+        return false;
+    }
+    counts->unselected += selected == CPTI_NOT_SELECTED;
+    return selected != CPTI_NOT_SELECTED;
+}
+
+int cpti_kept_none(const struct cpti_kept_options *options,
+                   const struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes unseen = options->selection != NULL
+                                        ? cpti_selection_unseen(options->selection)
+                                        : (struct cpt_bytes){NULL, 0};
+
+    if (counts->unselected == 0) {
+        return cpti_failed("no request %s",
+                           options->wanted != NULL ? "of that trace" : "is kept");
+    }
+    return unseen.bytes != 0 ? cpti_failed("no request is selected: none has '%s'",
+                                           cpti_quoted_bytes(unseen))
+                             : cpti_failed("no request is selected");
+}
+
+/* --- Files --- */
 
 static int add_file(struct kept *kept, const char *name)
 {

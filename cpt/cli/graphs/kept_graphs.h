@@ -23,6 +23,9 @@
 
 #include <stdbool.h>
 
+struct cpti_arguments;
+struct cpti_selection;
+
 /* One request. Everything is borrowed until the visit returns. */
 struct cpti_kept_graph {
     struct cpt_bytes id;      /* of its trace, as --trace takes it */
@@ -33,9 +36,7 @@ struct cpti_kept_graph {
     double probability;                     /* with which it was kept; 0: not known */
     const struct cpt_attribute *attributes; /* arm, region …; spans have none */
     size_t attribute_count;
-    bool is_forced;            /* a person asked for it: not one of a random sample */
-    bool is_background;        /* the work after the answer of another one */
-    const struct cpt_dag *dag; /* of recorded->shape */
+    const struct cpt_dag *dag;               /* of recorded->shape */
     const struct cpt_dag_recorded *recorded; /* its frames, nodes and lines */
 };
 
@@ -45,21 +46,39 @@ typedef cpt_status (*cpti_kept_fn)(void *context, const struct cpti_kept_graph *
 
 /* What was read. */
 struct cpti_kept_counts {
-    uint64_t requests; /* visited, and not left out */
-    uint64_t forced;   /* left out, as tracing was forced */
-    uint64_t others;   /* traces without notes, or these do not fit, or are too many */
+    uint64_t requests;   /* visited, and not left out */
+    uint64_t unselected; /* the selection leaves them out */
+    uint64_t forced;     /* it has them, but tracing was forced */
+    uint64_t others; /* traces without notes, or these do not fit, or are too many */
 };
 
 struct cpti_kept_options {
     const char *const *files; /* "-" is standard input */
     size_t file_count;
-    const char *wanted; /* id of the only request that is visited; NULL: all are */
-    /* Also those whose tracing was forced; each request then counts 1, so none has a
-     * probability. The wanted one is visited in any case. */
-    bool includes_forced;
+    /* Id of the only request that is visited, also if its tracing was forced; NULL: all
+     * are. */
+    const char *wanted;
+    /* Requests that count; NULL: all but those whose tracing was forced. With these
+     * each request counts 1, so none has a probability. */
+    struct cpti_selection *selection;
     cpti_kept_fn visit;
     void *context;
 };
+
+/* The paragraph about these options in the descriptions of commands. */
+#define CPTI_KEPT_SELECT_TEXT                                                          \
+    "--where, --since, --until and --entry select requests as in cpt-select(7), but "  \
+    "not by path(...) or pNN. Spans know the service, method, latency and start of a " \
+    "request, graph logs also its attributes and outcome. Those with forced tracing "  \
+    "are no random sample: they count only with --include-forced, and then each "      \
+    "request counts 1."
+
+/* Reads the options of cpti_select_options. Conditions that need a path, or all
+ * requests (pNN), are refused. enum cpti_exit. The caller frees *@selection in each
+ * case. */
+int cpti_kept_selection(const struct cpti_arguments *arguments,
+                        struct cpti_selection **selection);
+void cpti_kept_selection_free(struct cpti_selection *selection); /* may be NULL */
 
 /* Whether a file that begins with the @bytes at @head may have kept graphs; a
  * cpti_command's is_in_folder. */
@@ -70,5 +89,9 @@ bool cpti_kept_recognise(const unsigned char *head, size_t bytes);
  * not be read. */
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts);
+
+/* Prints that no request was visited, and why. CPTI_EXIT_FAILED. */
+int cpti_kept_none(const struct cpti_kept_options *options,
+                   const struct cpti_kept_counts *counts);
 
 #endif

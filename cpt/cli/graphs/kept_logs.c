@@ -7,6 +7,7 @@
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/select/select.h"
 #include "wire/cpt_graph_join.h"
 
 #include <inttypes.h>
@@ -181,27 +182,23 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
                               const struct cpt_graph_request *request)
 {
     const struct cpt_record *record = &request->record;
+    const struct cpti_selection *selection = logs->options->selection;
     char id[ID_TEXT_BYTES];
     struct cpti_kept_graph graph = {.service = record->service,
                                     .method = record->method,
                                     .start_unix_ns = record->start_unix_ns,
                                     .probability = record->probability,
-                                    .is_forced = record->is_forced != 0,
-                                    .is_background = record->is_background != 0,
                                     .attributes = record->attributes,
                                     .attribute_count = record->attribute_count};
     cpt_status status = CPT_OK;
 
     put_id(request, id);
     graph.id = cpt_bytes_of(id);
-    if (logs->options->wanted != NULL && strcmp(logs->options->wanted, id) != 0) {
+    if (!cpti_kept_counts_record(logs->options, logs->counts, graph.id, record)) {
         return CPT_OK;
     }
-    if (logs->options->includes_forced) {
+    if (selection != NULL && selection->includes_forced && !selection->is_random_only) {
         graph.probability = 0;
-    } else if (record->is_forced && logs->options->wanted == NULL) {
-        logs->counts->forced++;
-        return CPT_OK;
     }
     status = visit(logs, request, &graph);
     if (status == CPT_END || status == CPT_LIMIT || status == CPT_INVALID ||

@@ -19,6 +19,11 @@ enum { CPTI_KEPT_TOLD_MAX = 5 /* errors of one file */ };
 struct cpti_kept_spans;
 struct cpti_kept_logs;
 
+/* Whether @record, of which the trace is @id, counts; otherwise it was counted. */
+bool cpti_kept_counts_record(const struct cpti_kept_options *options,
+                             struct cpti_kept_counts *counts, struct cpt_bytes id,
+                             const struct cpt_record *record);
+
 /* NULL without memory. Borrows both until it is freed. */
 struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,
                                             struct cpti_kept_counts *counts);

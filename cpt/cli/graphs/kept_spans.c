@@ -42,8 +42,18 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                           .latency_ns = latency_ns,
                                           .dag = dag,
                                           .recorded = recorded};
+    const struct cpt_record record = {.service = root->service,
+                                      .method = root->operation,
+                                      .start_unix_ns = root->start_ns,
+                                      .latency_ns = latency_ns,
+                                      .is_random = 1};
+    cpt_status status = CPT_OK;
 
-    return kept->options->visit(kept->options->context, &graph);
+    if (cpti_kept_counts_record(kept->options, kept->counts, kept->trace, &record)) {
+        status = kept->options->visit(kept->options->context, &graph);
+        kept->counts->requests += status == CPT_OK;
+    }
+    return status;
 }
 
 static cpt_status add_trace(struct cpti_kept_spans *kept)
@@ -66,7 +76,6 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
         kept->counts->others++;
         return CPT_OK;
     }
-    kept->counts->requests += status == CPT_OK;
     return status;
 }
 

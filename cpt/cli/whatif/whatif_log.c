@@ -4,6 +4,7 @@
 #include "cpt/cli/whatif/whatif_log.h"
 
 #include "cpt/cli/base/files.h"
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"

@@ -4,6 +4,7 @@
 #include "cpt/cli/whatif/whatif_print.h"
 
 #include "cpt/cli/base/capped.h"
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
@@ -135,7 +136,7 @@ static void put(const struct shown *shown, size_t row_max, FILE *file)
 
     cpti_json_open(&json, NULL, '{');
     cpti_json_unsigned(&json, "requests", whatif->set->count);
-    cpti_json_unsigned(&json, "not_selected", whatif->set->unselected_count);
+    cpti_json_unsigned(&json, "not_selected", whatif->set->counts.unselected);
     cpti_json_unsigned(&json, "without_notes", whatif->set->counts.others);
     cpti_json_text(&json, "queues", queue_words(whatif));
     put_terms(&json, whatif);

@@ -3,6 +3,7 @@
 /* whatif_set.c - kept requests for answers; see whatif_set.h */
 #include "cpt/cli/whatif/whatif_set.h"
 
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 
@@ -17,24 +18,6 @@ static const char *const kind_words[] = {[CPT_DAG_STEP] = "",
                                          [CPT_DAG_NETWORK] = " \u2039network\u203a"};
 
 /* --- Reading --- */
-
-static bool is_selected(struct cpti_whatif_set *set,
-                        const struct cpti_kept_graph *graph)
-{
-    const struct cpt_record record = {.start_unix_ns = graph->start_unix_ns,
-                                      .latency_ns = graph->latency_ns,
-                                      .probability = graph->probability,
-                                      .service = graph->service,
-                                      .method = graph->method,
-                                      .attributes = graph->attributes,
-                                      .attribute_count = graph->attribute_count,
-                                      .is_forced = graph->is_forced,
-                                      .is_background = graph->is_background,
-                                      .is_random = 1};
-
-    return set->selection == NULL ||
-           cpti_selection_counts(set->selection, &record) == CPTI_SELECTED;
-}
 
 /* "A: /" */
 static cpt_status add_entry(struct cpti_whatif_set *set,
@@ -83,10 +66,6 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
     const uint64_t parts = (uint64_t)shape->node_count + shape->edge_count;
     cpt_status status = CPT_OK;
 
-    if (!is_selected(set, graph)) {
-        set->unselected_count++;
-        return CPT_OK;
-    }
     if (set->parts_max != 0 && set->part_count + parts > set->parts_max) {
         set->excess_count++;
         return CPT_OK;
@@ -129,15 +108,14 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
                          size_t file_count, struct cpti_selection *selection,
                          uint64_t parts_max)
 {
-    const struct cpti_kept_options options = {
-        .files = files,
-        .file_count = file_count,
-        .includes_forced = selection != NULL && selection->includes_forced,
-        .visit = add,
-        .context = set};
+    const struct cpti_kept_options options = {.files = files,
+                                              .file_count = file_count,
+                                              .selection = selection,
+                                              .visit = add,
+                                              .context = set};
     int status = CPTI_EXIT_DONE;
 
-    *set = (struct cpti_whatif_set){.selection = selection, .parts_max = parts_max};
+    *set = (struct cpti_whatif_set){.parts_max = parts_max};
     set->whatif = cpt_whatif_new(NULL);
     set->names = cpt_names_new(NULL);
     if (set->whatif == NULL || set->names == NULL) {
@@ -145,11 +123,7 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
     }
     status = cpti_kept_graphs(&options, &set->counts);
     tell(set);
-    if (set->count == 0) {
-        return cpti_failed("no request %s",
-                           set->unselected_count != 0 ? "is selected" : "to replay");
-    }
-    return status;
+    return set->count != 0 ? status : cpti_kept_none(&options, &set->counts);
 }
 
 void cpti_whatif_set_deinit(struct cpti_whatif_set *set)

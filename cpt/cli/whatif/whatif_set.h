@@ -11,17 +11,14 @@
 #define CPTI_CLI_WHATIF_SET_H
 
 #include "cpt/cli/graphs/kept_graphs.h"
-#include "cpt/cli/select/select.h"
 #include "cpt/cpt_whatif.h"
 
 struct cpti_whatif_set {
     struct cpt_whatif *whatif;
     struct cpt_names *names;
     struct cpti_kept_counts counts;
-    struct cpti_selection *selection;
     uint64_t parts_max; /* nodes and edges of all requests; 0: no limit */
     uint64_t part_count;
-    uint64_t unselected_count;
     uint64_t excess_count;  /* left out at parts_max */
     uint64_t inexact_count; /* the longest path is not the latency */
     /* Of each request: */
