@@ -29,7 +29,8 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
 	haproxy apache2-bin varnish squid python3-grpcio python3-requests $(LANGUAGE_PACKAGES)
 # What make demo-languages shows: gRPC, a proxy, Node.
-LANGUAGE_PACKAGES = libgrpc-dev libgrpc++-dev protobuf-compiler-grpc nginx-light nodejs
+LANGUAGE_PACKAGES = libgrpc-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc \
+	nginx-light nodejs
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
