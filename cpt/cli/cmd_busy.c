@@ -574,6 +574,5 @@ const struct cpti_command cpti_command_busy = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
-    .takes_folders = true,
-    .is_in_folder = cpti_kept_recognise,
+    CPTI_KEPT_FOLDERS,
 };

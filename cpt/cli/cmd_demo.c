@@ -457,11 +457,27 @@ static int show_diff(const struct demo *demo)
     words[7] = NULL;
     status = run_tool(demo, words, demo->diff_file);
     print_verdict(demo);
+    return status;
+}
+
+static int show_gains(const struct demo *demo)
+{
+    const char *words[] = {"whatif", "--sweep", "1ms", demo->directory, NULL};
+
+    if (demo->graph_files[0][0] == '\0') {
+        return CPTI_EXIT_DONE;
+    }
+    heading("7. What would help");
+    return run_tool(demo, words, NULL);
+}
+
+static int show_files(const struct demo *demo)
+{
     (void)printf(
         "\nThe log is %s. The file %s,\n"
         "which nothing above has read, says which component was made slower.\n",
         demo->log_file, demo->truth_file);
-    return status;
+    return CPTI_EXIT_DONE;
 }
 
 /* --- The demo as a whole --- */
@@ -579,7 +595,7 @@ static int start_services(struct demo *demo)
 static int run_story(struct demo *demo)
 {
     int (*const analyses[])(const struct demo *) = {analyse_log, show_profiles,
-                                                    show_diff};
+                                                    show_diff, show_gains, show_files};
     int status = start_services(demo);
 
     if (status == CPTI_EXIT_DONE) {
@@ -718,7 +734,7 @@ static const struct cpti_option options[] = {
      "is slower, up to four times as long"},
     {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower"},
     {"graphs", 0, NULL,
-     "keep the graph of each request, for cpt slack and cpt whatif: A.cptgraph, "
+     "keep the graph of each request, and show what would help: A.cptgraph, "
      "B.cptgraph, C.cptgraph"},
     {"dir", 'd', "DIR", "where the files go; default demo-out"},
     {0},
@@ -726,8 +742,7 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt demo", "three services, 600 requests, and what made some of them slow"},
-    {"cpt demo --graphs && cpt slack demo-out/*.cptgraph",
-     "what each component would give back"},
+    {"cpt demo --graphs && cpt slack demo-out", "what each component would give back"},
     {"cpt demo --serve --port 8080", "services to talk to with curl, until ^C"},
     {0},
 };

@@ -347,7 +347,5 @@ const struct cpti_command cpti_command_whatif = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
-    .takes_folders = true,
-    .is_in_folder = cpti_kept_recognise,
-    .folder_noun = "graph log or span file",
+    CPTI_KEPT_FOLDERS,
 };

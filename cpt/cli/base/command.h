@@ -70,6 +70,9 @@ struct cpti_command {
     /* for its files that begin so, instead, which are the command's @folder_noun */
     bool (*is_in_folder)(const unsigned char *head, size_t bytes);
     const char *folder_noun;
+    /* if the folder has such files, only those; or NULL */
+    bool (*is_better_in_folder)(const unsigned char *head, size_t bytes);
+    const char *better_noun;
     const char *operand; /* "an address", if its operand is no file; or NULL */
     bool takes_spans;    /* in the place of a path log; span_logs.h */
 };

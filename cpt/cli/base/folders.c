@@ -23,6 +23,7 @@ struct entry {
     dev_t device;
     ino_t number;
     unsigned depth; /* of a folder */
+    bool is_better; /* as is_better_in_folder() of the command says */
     bool is_again;  /* another name of the same file came before */
 };
 
@@ -41,7 +42,11 @@ struct folder {
     size_t entry_count;     /* all that were met */
     uint64_t skipped_count;
     uint64_t again_count;
+    uint64_t better_count;
 };
+
+/* What is_wanted() says of a file. */
+enum want { UNWANTED, WANTED, BETTER };
 
 static void deinit(struct entries *entries)
 {
@@ -98,6 +103,9 @@ static bool has_trees(const struct folder *folder)
 
 static const char *noun_of(const struct folder *folder)
 {
+    if (folder->better_count != 0) {
+        return folder->command->better_noun;
+    }
     if (folder->command != NULL && folder->command->is_in_folder != NULL) {
         return folder->command->folder_noun;
     }
@@ -106,24 +114,31 @@ static const char *noun_of(const struct folder *folder)
 
 /* Whether a file of the folder @of that begins with the @bytes at @head is one of those
  * that the command takes; @is_named: it is named as one. */
-static bool is_wanted_head(const struct folder *of, const unsigned char *head,
+static enum want want_head(const struct folder *of, const unsigned char *head,
                            size_t bytes, bool is_named)
 {
     const enum cpti_input_kind kind = cpti_input_kind_of(head, bytes);
+    const struct cpti_command *command = of->command;
 
-    if (of->command != NULL && of->command->is_in_folder != NULL) {
-        return kind != CPTI_INPUT_LOG && kind != CPTI_INPUT_TREE &&
-               of->command->is_in_folder(head, bytes);
+    if (command != NULL && command->is_in_folder != NULL) {
+        if (kind == CPTI_INPUT_LOG || kind == CPTI_INPUT_TREE ||
+            !command->is_in_folder(head, bytes)) {
+            return UNWANTED;
+        }
+        return command->is_better_in_folder != NULL &&
+                       command->is_better_in_folder(head, bytes)
+                   ? BETTER
+                   : WANTED;
     }
     switch (kind) {
     case CPTI_INPUT_LOG:
-        return !has_trees(of);
+        return has_trees(of) ? UNWANTED : WANTED;
     case CPTI_INPUT_TREE:
-        return has_trees(of);
+        return has_trees(of) ? WANTED : UNWANTED;
     case CPTI_INPUT_GZIP:
-        return false;
+        return UNWANTED;
     default:
-        return is_named;
+        return is_named ? WANTED : UNWANTED;
     }
 }
 
@@ -131,19 +146,23 @@ static bool is_wanted_head(const struct folder *of, const unsigned char *head,
  * else the command takes of the folder @of. It is opened without waiting, as it may
  * have become a pipe meanwhile. One that cannot be read is judged by its name: reading
  * it will say why. */
-static bool is_wanted(const struct folder *of, int folder, const char *name)
+static enum want is_wanted(const struct folder *of, int folder, const char *name)
 {
     const bool is_named = ends_with(name, has_trees(of) ? ".cpttree" : ".cptlog");
     unsigned char head[CPTI_HEAD_BYTES];
-    const int descriptor = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int descriptor;
     ssize_t bytes;
 
+    if (ends_with(name, ".pb.gz")) {
+        return UNWANTED; /* a profile begins like compressed spans */
+    }
+    descriptor = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
-        return is_named;
+        return is_named ? WANTED : UNWANTED;
     }
     bytes = pread(descriptor, head, sizeof head, 0);
     (void)close(descriptor);
-    return is_wanted_head(of, head, bytes > 0 ? (size_t)bytes : 0, is_named);
+    return want_head(of, head, bytes > 0 ? (size_t)bytes : 0, is_named);
 }
 
 /* Sorts @name in the folder @parent, open as @descriptor: a folder to be read, a log or
@@ -153,6 +172,7 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
 {
     struct stat about;
     struct entry entry = {.depth = parent->depth + 1};
+    enum want want = UNWANTED;
 
     if (fstatat(descriptor, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
         return CPTI_EXIT_DONE; /* gone meanwhile */
@@ -162,11 +182,15 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
         folder->skipped_count++;
         return CPTI_EXIT_DONE;
     }
-    if (!S_ISDIR(about.st_mode) &&
-        (!S_ISREG(about.st_mode) || !is_wanted(folder, descriptor, name))) {
+    if (S_ISREG(about.st_mode)) {
+        want = is_wanted(folder, descriptor, name);
+    }
+    if (!S_ISDIR(about.st_mode) && want == UNWANTED) {
         folder->skipped_count++;
         return CPTI_EXIT_DONE;
     }
+    entry.is_better = want == BETTER;
+    folder->better_count += entry.is_better;
     entry.path = join(parent->path, name);
     entry.device = about.st_dev;
     entry.number = about.st_ino;
@@ -219,6 +243,23 @@ static int read_folder(struct folder *folder, const struct entry *parent)
     }
     (void)closedir(directory);
     return status;
+}
+
+/* Drops what is not better, if something is. */
+static void keep_better(struct folder *folder)
+{
+    struct entries *logs = &folder->logs;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < logs->count && folder->better_count != 0; i++) {
+        if (logs->all[i].is_better) {
+            logs->all[kept++] = logs->all[i];
+        } else {
+            free(logs->all[i].path);
+            folder->skipped_count++;
+        }
+    }
+    logs->count = folder->better_count != 0 ? kept : logs->count;
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -300,6 +341,7 @@ static int find_logs(struct folder *folder)
         status = read_folder(folder, &next);
         free(next.path);
     }
+    keep_better(folder);
     if (status == CPTI_EXIT_DONE && folder->logs.count != 0) {
         qsort(folder->logs.all, folder->logs.count, sizeof *folder->logs.all,
               compare_paths);

@@ -19,10 +19,14 @@ struct kept {
     struct cpti_kept_logs *logs;
 };
 
+bool cpti_kept_is_log(const unsigned char *head, size_t bytes)
+{
+    return cpti_input_kind_of(head, bytes) == CPTI_INPUT_GRAPHS;
+}
+
 bool cpti_kept_recognise(const unsigned char *head, size_t bytes)
 {
-    return cpti_input_kind_of(head, bytes) == CPTI_INPUT_GRAPHS ||
-           cpti_kept_spans_recognise(head, bytes);
+    return cpti_kept_is_log(head, bytes) || cpti_kept_spans_recognise(head, bytes);
 }
 
 /* --- Which requests count --- */

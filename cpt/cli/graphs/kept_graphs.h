@@ -71,7 +71,9 @@ struct cpti_kept_options {
     "not by path(...) or pNN. Spans know the service, method, latency and start of a " \
     "request, graph logs also its attributes and outcome. Those with forced tracing "  \
     "are no random sample: they count only with --include-forced, and then each "      \
-    "request counts 1."
+    "request counts 1.\n"                                                              \
+    "\n"                                                                               \
+    "A folder stands for its graph logs, or, if it has none, for its files of spans."
 
 /* Reads the options of cpti_select_options. Conditions that need a path, or all
  * requests (pNN), are refused. enum cpti_exit. The caller frees *@selection in each
@@ -80,9 +82,18 @@ int cpti_kept_selection(const struct cpti_arguments *arguments,
                         struct cpti_selection **selection);
 void cpti_kept_selection_free(struct cpti_selection *selection); /* may be NULL */
 
-/* Whether a file that begins with the @bytes at @head may have kept graphs; a
- * cpti_command's is_in_folder. */
+/* Whether a file that begins with the @bytes at @head may have kept graphs. */
 bool cpti_kept_recognise(const unsigned char *head, size_t bytes);
+
+/* Whether it is a graph log. */
+bool cpti_kept_is_log(const unsigned char *head, size_t bytes);
+
+/* In a cpti_command: a folder stands for its graph logs, or for its spans if it has
+ * none. */
+#define CPTI_KEPT_FOLDERS                                                              \
+    .takes_folders = true, .is_in_folder = cpti_kept_recognise,                        \
+    .folder_noun = "graph log or span file", .is_better_in_folder = cpti_kept_is_log,  \
+    .better_noun = "graph log"
 
 /* Visits all requests of all files. Has printed what is wrong with a file, and how many
  * others there are. enum cpti_exit; CPTI_EXIT_FAILED also if some of the input could
