@@ -36,7 +36,9 @@
  * A wait is charged to the call that ended last within it. So waiting for the first of
  * several calls and waiting for all look the same: a wait, and in it the calls that
  * end. A call that ends outside of a wait delayed nothing: its reply came before it was
- * needed. A wait in which no call ends is ‹unattributed›.
+ * needed. A wait in which no call ends is ‹unattributed›. Code that begins a call or a
+ * part, or leaves one, within a wait runs then: calls that had ended come before that,
+ * and the wait goes on behind it.
  *
  * If the service has measures_cpu, time in which no processor ran a part is shown as
  * ‹off CPU›; then one thread must handle the request from begin to end.

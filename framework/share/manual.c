@@ -11,81 +11,31 @@
  *      A: /      ===block...............resume====        task without a frame
  *      A: search    [ start ========= end ]               started and awaited by it
  *
- * Calls and waits are those of the innermost part. The walk does the rest.
+ * Calls and waits (manual_calls.c) are those of the innermost part. The walk does the
+ * rest.
  *
  * All memory comes from an arena, which has the limit of the service's requests. What
  * does not fit is counted, and the path says that it is incomplete. Parts that were not
  * noted are counted too, so that each leave still belongs to its enter.
  */
-#include "framework/cpt_manual.h"
+#include "framework/share/manual.h"
 
-#include "cpt/cpt_arena.h"
-#include "cpt/cpt_trace.h"
 #include "framework/run/call.h"
 #include "framework/run/recording.h"
-#include "framework/service/answer.h"
 #include "framework/service/failure.h"
-#include "framework/service/log_queue.h"
-#include "framework/service/trace_context.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 128, INTERNAL = 500 };
+enum { MEMORY_BYTES_DEFAULT = 16 << 20, INTERNAL = 500 };
 
-/* A part that was entered, and the wait of the part around it. */
-struct part {
-    struct cpt_trace_task task; /* first */
-    struct cpt_trace_await await;
-    struct part *outer; /* NULL: the request itself */
-};
-
-struct cpt_manual_call {
-    struct cpt_trace_call call; /* first */
-};
-
-struct cpt_manual {
-    struct cpti_log_item item; /* its record */
-    struct cpt_service *service;
-    struct cpt_arena arena;
-    struct cpti_decision decision;
-    struct cpt_trace trace;
-    struct part root;
-    struct part *current;
-    size_t lost_depth;             /* parts within `current` that were not noted */
-    struct cpt_trace_await *await; /* the current wait, or NULL */
-    uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
-    uint64_t step_begin_ns;
-    uint64_t step_cpu_ns;
-    struct cpt_path *path; /* after the end; NULL: it could not be made */
-    unsigned char *room;   /* of … */
-    struct cpt_bytes metadata;
-    struct cpt_attribute *attributes;
-    size_t attribute_count;
-    size_t attribute_bytes;
-    size_t ask_bytes;
-    size_t metadata_bytes_max; /* of callees */
-    bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
-    bool has_ended;
-    bool has_failed;              /* its code said so: … */
-    unsigned failure_reason;      /* enum cpt_failure, or another number */
-    const char *failure_sentence; /* or NULL */
-    char ask[ASK_BYTES];
-    struct cpti_trace_context trace_context;
-    struct cpt_bytes tracestate;
-    char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* of its calls */
-    char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
-};
-
-static uint64_t now_of(const struct cpt_manual *manual)
+uint64_t cpti_manual_now(const struct cpt_manual *manual)
 {
     return cpt_clock_now_ns(manual->service->options.clock);
 }
 
-/* Zeroed memory of the request; counts a record that gets none. */
-static void *take(struct cpt_manual *manual, size_t bytes)
+void *cpti_manual_take(struct cpt_manual *manual, size_t bytes)
 {
     void *memory = cpt_arena_take(&manual->arena, bytes);
 
@@ -95,9 +45,7 @@ static void *take(struct cpt_manual *manual, size_t bytes)
     return memory;
 }
 
-/* Ends the current step, if there is one, and begins another, whose time off the
- * processor goes to *@off_cpu_ns; NULL: begins none. */
-static void turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
+void cpti_manual_turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
 {
     uint64_t cpu_ns = 0;
 
@@ -133,7 +81,7 @@ static struct cpt_bytes frame_name(struct cpt_manual *manual, struct cpt_bytes p
     return name.data != NULL ? name : (struct cpt_bytes){NULL, 0};
 }
 
-static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
+struct cpt_bytes cpti_manual_copy(struct cpt_manual *manual, struct cpt_bytes from)
 {
     struct cpt_bytes to = {NULL, from.bytes};
 
@@ -172,8 +120,8 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
 
     manual->trace.entry = frame_name(manual, inbound->method);
     record->entry = manual->trace.entry;
-    record->service = copy(manual, cpt_bytes_of(manual->service->name));
-    record->method = copy(manual, cpt_name_bound(inbound->method, cut));
+    record->service = cpti_manual_copy(manual, cpt_bytes_of(manual->service->name));
+    record->method = cpti_manual_copy(manual, cpt_name_bound(inbound->method, cut));
     note_trace(manual, inbound, number);
     cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
 }
@@ -194,7 +142,7 @@ static void begin_trace(struct cpt_manual *manual, const struct cpt_inbound *inb
 {
     const uint64_t arrival_ns = inbound->arrival_ns;
     const struct cpt_service_options *options = &manual->service->options;
-    const uint64_t now_ns = now_of(manual);
+    const uint64_t now_ns = cpti_manual_now(manual);
     struct cpt_trace *trace = &manual->trace;
 
     trace->arrival_ns = now_ns;
@@ -210,7 +158,7 @@ static void begin_trace(struct cpt_manual *manual, const struct cpt_inbound *inb
     manual->root.task.start_ns = now_ns;
     manual->current = &manual->root;
     trace->measures_off_cpu = options->measures_cpu != 0;
-    turn(manual, now_ns, &manual->root.task.off_cpu_ns);
+    cpti_manual_turn(manual, now_ns, &manual->root.task.off_cpu_ns);
 }
 
 /* A request without anything of its own yet; NULL: there is no memory. */
@@ -299,33 +247,22 @@ int cpt_manual_is_traced(const struct cpt_manual *manual)
 
 /* --- Parts --- */
 
-/* Begins a wait of @part at @block_ns. */
-static void add_await(struct part *part, struct cpt_trace_await *await,
-                      uint64_t block_ns)
-{
-    await->block_ns = block_ns;
-    await->arrive_ns = UINT64_MAX;
-    await->resume_ns = UINT64_MAX;
-    await->previous = part->task.last_await;
-    part->task.last_await = await;
-}
-
 void cpt_manual_enter(struct cpt_manual *manual, const char *name)
 {
-    struct part *part = NULL;
-    struct part *outer = NULL;
+    struct cpti_part *part = NULL;
+    struct cpti_part *outer = NULL;
     uint64_t now_ns = 0;
 
     if (manual == NULL || manual->has_ended) {
         return;
     }
-    part = manual->lost_depth == 0 ? take(manual, sizeof *part) : NULL;
+    part = manual->lost_depth == 0 ? cpti_manual_take(manual, sizeof *part) : NULL;
     if (part == NULL) {
         manual->lost_depth++;
         return;
     }
     outer = manual->current;
-    now_ns = now_of(manual);
+    now_ns = cpti_manual_now(manual);
     part->outer = outer;
     part->task.name = frame_name(manual, cpt_bytes_of(name));
     part->task.begin = CPT_BEGIN_TASK;
@@ -334,19 +271,23 @@ void cpt_manual_enter(struct cpt_manual *manual, const char *name)
     part->task.ready_ns = now_ns;
     part->task.start_ns = now_ns;
     part->await.task = &part->task;
-    add_await(outer, &part->await, now_ns);
-    turn(manual, now_ns, &part->task.off_cpu_ns);
+    cpti_manual_wait_on(manual, part, now_ns);
+    cpti_manual_await(outer, &part->await, now_ns);
+    cpti_manual_turn(manual, now_ns,
+                     manual->await == NULL ? &part->task.off_cpu_ns : NULL);
     manual->current = part;
 }
 
 static void leave(struct cpt_manual *manual, uint64_t now_ns)
 {
-    struct part *part = manual->current;
+    struct cpti_part *part = manual->current;
 
-    turn(manual, now_ns, &part->await.off_cpu_ns);
     part->task.end_ns = now_ns;
     part->await.arrive_ns = now_ns;
     part->await.resume_ns = now_ns;
+    cpti_manual_wait_on(manual, part->outer, now_ns);
+    cpti_manual_turn(manual, now_ns,
+                     manual->await == NULL ? &part->await.off_cpu_ns : NULL);
     manual->current = part->outer;
 }
 
@@ -361,11 +302,11 @@ void cpt_manual_leave(struct cpt_manual *manual)
     }
     assert(manual->current != &manual->root);
     if (manual->current != &manual->root) {
-        leave(manual, now_of(manual));
+        leave(manual, cpti_manual_now(manual));
     }
 }
 
-/* --- Calls --- */
+/* --- What goes with calls --- */
 
 struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual)
 {
@@ -384,161 +325,6 @@ struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual)
     return manual != NULL ? manual->tracestate : (struct cpt_bytes){NULL, 0};
 }
 
-struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
-                                              const char *callee)
-{
-    struct cpt_manual_call *call = NULL;
-
-    if (manual == NULL || manual->has_ended) {
-        return NULL;
-    }
-    call = take(manual, sizeof *call);
-    if (call != NULL) {
-        call->call.name = copy(manual, cpt_bytes_of(callee));
-        call->call.issuer = &manual->current->task;
-        call->call.outcome = CPT_CALL_REMOTE;
-        call->call.reason = CPT_REASON_LIMIT;
-        call->call.issue_ns = now_of(manual);
-        CPTI_COUNT(cpti_counters_callee(&manual->service->counters, call->call.name),
-                   calls);
-    }
-    return call;
-}
-
-/* Decodes the header with the callee's path into the arena. Returns a reason. */
-static unsigned keep_text(struct cpt_manual *manual, struct cpt_trace_call *call,
-                          struct cpt_bytes text)
-{
-    const size_t most = manual->metadata_bytes_max;
-    const size_t capacity =
-        text.bytes / 4 * 3 + 3 < most ? text.bytes / 4 * 3 + 3 : most;
-    unsigned char *data = NULL;
-    size_t bytes = 0;
-    cpt_status status = CPT_OK;
-
-    if (text.bytes > CPT_BASE64_BYTES(most) + 2) { /* padding */
-        return CPT_REASON_SIZE;
-    }
-    data = take(manual, capacity);
-    if (data == NULL) {
-        return CPT_REASON_LIMIT;
-    }
-    status = cpt_base64_decode(text, data, capacity, &bytes, NULL);
-    if (status != CPT_OK) {
-        return status == CPT_LIMIT ? CPT_REASON_SIZE : CPT_REASON_UNDECODABLE;
-    }
-    call->reply = data;
-    call->reply_bytes = bytes;
-    return CPT_REASON_NONE;
-}
-
-/* Keeps the callee's path; else returns the reason. */
-static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call,
-                          const struct cpt_manual_reply *reply)
-{
-    struct cpt_bytes kept = {NULL, 0};
-
-    if (reply->status != CPT_OK) {
-        return CPT_REASON_FAILED;
-    }
-    if (reply->is_cached) {
-        return CPT_REASON_CACHED;
-    }
-    if (reply->metadata.bytes == 0) {
-        return reply->metadata_text.data != NULL
-                   ? keep_text(manual, call, reply->metadata_text)
-                   : CPT_REASON_UNSUPPORTED;
-    }
-    if (reply->metadata.bytes > manual->metadata_bytes_max) {
-        return CPT_REASON_SIZE;
-    }
-    kept = copy(manual, reply->metadata);
-    call->reply = kept.data;
-    call->reply_bytes = kept.bytes;
-    return kept.data != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
-}
-
-/* One more call has ended within the current wait. */
-static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
-{
-    struct cpt_trace_await *await = manual->await;
-
-    if (await == NULL) {
-        return;
-    }
-    if (await->call != NULL) {
-        await->has_margin = 1;
-        await->margin_ns = call->arrive_ns - await->arrive_ns;
-    }
-    await->call = call;
-    await->arrive_ns = call->arrive_ns;
-}
-
-void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ended,
-                         const struct cpt_manual_reply *reply)
-{
-    static const struct cpt_manual_reply answered = {.status = CPT_OK};
-    struct cpt_trace_call *call = ended != NULL ? &ended->call : NULL;
-    struct cpti_call_observer *observer = NULL;
-
-    if (manual == NULL || manual->has_ended || call == NULL || call->arrive_ns != 0) {
-        return;
-    }
-    observer = &manual->service->observer;
-    reply = reply != NULL ? reply : &answered;
-    call->arrive_ns = now_of(manual);
-    call->attempt = reply->attempt;
-    if (reply->status == CPT_TIMEOUT) {
-        call->outcome = CPT_CALL_TIMEOUT;
-        observer->given_up(observer, call, CPT_TIMEOUT);
-    } else {
-        call->reason = (unsigned char)keep_path(manual, call, reply);
-        if (call->reason != CPT_REASON_NONE) {
-            observer->blind_spot(observer, call);
-        } else {
-            observer->kept(observer, call->reply_bytes);
-        }
-    }
-    note_arrival(manual, call);
-}
-
-/* --- Waits --- */
-
-void cpt_manual_wait_begin(struct cpt_manual *manual)
-{
-    if (manual == NULL || manual->has_ended || manual->await != NULL) {
-        return;
-    }
-    manual->await = take(manual, sizeof *manual->await);
-    if (manual->await != NULL) {
-        const uint64_t now_ns = now_of(manual);
-
-        add_await(manual->current, manual->await, now_ns);
-        turn(manual, now_ns, NULL);
-    }
-}
-
-static void end_wait(struct cpt_manual *manual, uint64_t now_ns)
-{
-    struct cpt_trace_await *await = manual->await;
-
-    if (await != NULL) {
-        await->resume_ns = now_ns;
-        if (await->call == NULL) {
-            await->arrive_ns = now_ns;
-        }
-        turn(manual, now_ns, &await->off_cpu_ns);
-        manual->await = NULL;
-    }
-}
-
-void cpt_manual_wait_end(struct cpt_manual *manual)
-{
-    if (manual != NULL && manual->await != NULL) {
-        end_wait(manual, now_of(manual));
-    }
-}
-
 /* --- Attributes --- */
 
 void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char *text)
@@ -552,8 +338,8 @@ void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char 
     }
     if (manual->attributes == NULL) {
         manual->attributes =
-            take(manual, (CPT_ATTRIBUTES_MAX + CPTI_FAILURE_ATTRIBUTES) *
-                             sizeof *manual->attributes);
+            cpti_manual_take(manual, (CPT_ATTRIBUTES_MAX + CPTI_FAILURE_ATTRIBUTES) *
+                                         sizeof *manual->attributes);
     }
     if (manual->attributes == NULL || manual->attribute_count == CPT_ATTRIBUTES_MAX ||
         key_bytes.bytes == 0 ||
@@ -564,9 +350,9 @@ void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char 
         return;
     }
     attribute = &manual->attributes[manual->attribute_count];
-    attribute->key = copy(manual, key_bytes);
+    attribute->key = cpti_manual_copy(manual, key_bytes);
     attribute->type = CPT_ATTRIBUTE_TEXT;
-    attribute->value.text = copy(manual, value);
+    attribute->value.text = cpti_manual_copy(manual, value);
     if (attribute->key.data != NULL) {
         manual->attribute_count++; /* readers take the last one of a key */
         manual->attribute_bytes += key_bytes.bytes + value.bytes;
@@ -610,14 +396,14 @@ static void make_path(struct cpt_manual *manual)
 
 static void end_request(struct cpt_manual *manual)
 {
-    const uint64_t now_ns = now_of(manual);
+    const uint64_t now_ns = cpti_manual_now(manual);
     struct cpt_trace *trace = &manual->trace;
 
-    end_wait(manual, now_ns);
+    cpti_manual_wait_over(manual, now_ns);
     while (manual->current != &manual->root) {
         leave(manual, now_ns);
     }
-    turn(manual, now_ns, NULL);
+    cpti_manual_turn(manual, now_ns, NULL);
     manual->root.task.end_ns = now_ns;
     trace->response_ns = now_ns;
     manual->has_ended = true;

@@ -340,6 +340,51 @@ static void test_several_calls(void)
     close_pair();
 }
 
+/* Who begins a call or a part within a wait does not wait then: what had ended before
+ * comes before it, and the wait goes on behind it. */
+static void test_within_a_wait(void)
+{
+    struct cpt_manual_call *first = NULL;
+    struct cpt_manual_call *second = NULL;
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    first = cpt_manual_call_begin(manual, "B: /0");
+    cpt_manual_wait_begin(manual);
+    spend(10);
+    cpt_manual_call_end(manual, first, NULL);
+    spend(1); /* looks at the answer */
+    second = cpt_manual_call_begin(manual, "B: /1");
+    spend(5);
+    cpt_manual_call_end(manual, second, NULL);
+    cpt_manual_wait_end(manual);
+    first = cpt_manual_call_begin(manual, "B: /2");
+    cpt_manual_wait_begin(manual);
+    spend(2);
+    cpt_manual_enter(manual, "beside");
+    spend(3);
+    cpt_manual_leave(manual);
+    spend(4);
+    cpt_manual_call_end(manual, first, NULL);
+    cpt_manual_wait_end(manual);
+    first = cpt_manual_call_begin(manual, "B: /3");
+    cpt_manual_wait_begin(manual);
+    spend(2);
+    cpt_manual_enter(manual, "within");
+    spend(3);
+    cpt_manual_call_end(manual, first, NULL);
+    cpt_manual_wait_end(manual);
+    spend(1);
+    cpt_manual_leave(manual);
+    expect(manual, "A: /;B: /0;B: \u2039blind spot\u203a 10, A: / 1, "
+                   "A: /;B: /1;B: \u2039blind spot\u203a 5, "
+                   "A: /;B: /2;B: \u2039blind spot\u203a 9, "
+                   "A: /;B: /3;B: \u2039blind spot\u203a 5, A: /;A: within 1");
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
 /* --- With services of the framework --- */
 
 /* A, by hand, calls B, a graph: over the loopback's way there and back. */
@@ -657,6 +702,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"… with the kill switch only what came", test_carrying_while_stopped},
     {"calls without a path", test_calls_without_a_path},
     {"several calls at once, and waits", test_several_calls},
+    {"calls and parts within a wait", test_within_a_wait},
     {"calls a service of the framework", test_calls_a_graph},
     {"is called by one", test_is_called_by_a_graph},
     {"a part that sleeps is off the processor", test_off_cpu},

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* manual.h - a request whose code tells the path, for manual.c and manual_calls.c */
+#ifndef MANUAL_H
+#define MANUAL_H
+
+#include "framework/cpt_manual.h"
+
+#include "cpt/cpt_arena.h"
+#include "cpt/cpt_trace.h"
+#include "framework/service/answer.h"
+#include "framework/service/log_queue.h"
+#include "framework/service/trace_context.h"
+
+#include <stdbool.h>
+
+enum { CPTI_MANUAL_ASK_BYTES = 128 };
+
+/* A part that was entered, and the wait of the part around it. */
+struct cpti_part {
+    struct cpt_trace_task task; /* first */
+    struct cpt_trace_await await;
+    struct cpti_part *outer; /* NULL: the request itself */
+};
+
+struct cpt_manual_call {
+    struct cpt_trace_call call; /* first */
+};
+
+struct cpt_manual {
+    struct cpti_log_item item; /* its record */
+    struct cpt_service *service;
+    struct cpt_arena arena;
+    struct cpti_decision decision;
+    struct cpt_trace trace;
+    struct cpti_part root;
+    struct cpti_part *current;
+    size_t lost_depth;             /* parts within `current` that were not noted */
+    struct cpt_trace_await *await; /* the current wait, or NULL */
+    uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
+    uint64_t step_begin_ns;
+    uint64_t step_cpu_ns;
+    struct cpt_path *path; /* after the end; NULL: it could not be made */
+    unsigned char *room;   /* of … */
+    struct cpt_bytes metadata;
+    struct cpt_attribute *attributes;
+    size_t attribute_count;
+    size_t attribute_bytes;
+    size_t ask_bytes;
+    size_t metadata_bytes_max; /* of callees */
+    bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
+    bool has_ended;
+    bool has_failed;              /* its code said so: … */
+    unsigned failure_reason;      /* enum cpt_failure, or another number */
+    const char *failure_sentence; /* or NULL */
+    char ask[CPTI_MANUAL_ASK_BYTES];
+    struct cpti_trace_context trace_context;
+    struct cpt_bytes tracestate;
+    char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* of its calls */
+    char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
+};
+
+uint64_t cpti_manual_now(const struct cpt_manual *manual);
+
+/* Zeroed memory of the request; NULL: there is none, so a record is lost and counted.
+ */
+void *cpti_manual_take(struct cpt_manual *manual, size_t bytes);
+
+/* A copy in the memory of the request; empty without memory. */
+struct cpt_bytes cpti_manual_copy(struct cpt_manual *manual, struct cpt_bytes from);
+
+/* Ends the current step, if there is one, and begins another, whose time off the
+ * processor goes to *@off_cpu_ns; NULL: begins none. */
+void cpti_manual_turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns);
+
+/* Begins a wait of @part at @block_ns. */
+void cpti_manual_await(struct cpti_part *part, struct cpt_trace_await *await,
+                       uint64_t block_ns);
+
+/* The code, which waits, does something, so it runs: what had ended in the wait comes
+ * before that, and from now on @part waits, which is the current one or becomes it.
+ * Nothing if it does not wait. */
+void cpti_manual_wait_on(struct cpt_manual *manual, struct cpti_part *part,
+                         uint64_t now_ns);
+
+/* The wait is over, if there is one. */
+void cpti_manual_wait_over(struct cpt_manual *manual, uint64_t now_ns);
+
+#endif
