@@ -9,7 +9,7 @@
  * A step of the walk is a time of one task or call, so its nodes are those of that line
  * in that time. Where the stamps of a giver and its taker are apart, the draft has a
  * gap in the taker's line for what the walk calls the giver's; so a step takes the
- * gaps of the step behind it, too.
+ * gap in front of the step behind it, too.
  */
 #include "cpt/drag.h"
 
@@ -232,7 +232,7 @@ static uint32_t first_after(const struct cpt_drags *drags,
     return low;
 }
 
-/* Adds the nodes of @record in the time of @step: all, or its gaps only. */
+/* Adds the nodes of @record in the time of @step: all, or only the gap at its end. */
 static cpt_status add_members(struct measuring *measuring,
                               const struct cpti_drag_step *step, const void *record,
                               bool is_gap)
@@ -255,7 +255,8 @@ static cpt_status add_members(struct measuring *measuring,
             break;
         }
         if (from_ns >= to_ns ||
-            (is_gap && drags->recorded.shape.nodes[node].kind != CPT_DAG_WAIT)) {
+            (is_gap && (drags->recorded.shape.nodes[node].kind != CPT_DAG_WAIT ||
+                        end_ns < step->end_ns))) {
             continue;
         }
         status = cpt_alloc_grow(drags->alloc, (void **)&measuring->members,

@@ -464,6 +464,23 @@ static void test_off_cpu(void)
     expect_drags(drags, 5);
 }
 
+/* Beside B1 a waits for 3 ms for something that is not known, and queues after B1. That
+ * wait is no part of the call: without B1 it would last, too. */
+static void test_wait_beside(void)
+{
+    static const uint64_t drags[] = {3, 11, 2, 2};
+
+    make_overlap();
+    one.awaits[1] = one.awaits[0];
+    one.awaits[1].resume_ns = 25 * MS; /* ‹queue› from 23 on */
+    one.tasks[0].last_await = NULL;
+    trace_wait(&one.tasks[0], &one.awaits[0], NULL, NULL, 6, 9);
+    one.awaits[1].block_ns = 12 * MS;
+    one.awaits[1].previous = &one.awaits[0];
+    one.tasks[0].last_await = &one.awaits[1];
+    expect_drags(drags, 4);
+}
+
 /* Nothing is said where records were lost; and without tasks all is the entry's. */
 static void test_no_records(void)
 {
@@ -515,10 +532,17 @@ CU_TestInfo cpt_drag_systems_tests[] = {
 };
 
 CU_TestInfo cpt_drag_tests[] = {
-    {"one service", test_longest},   {"one service, blocked time", test_blocked},
-    {"any trace", test_traces},      {"early stamps", test_skewed},
-    {"lost records", test_lost},     {"nonsense", test_nonsense},
-    {"Figure 2c", test_figure},      {"off the CPU", test_off_cpu},
-    {"no records", test_no_records}, {"arguments", test_arguments},
-    {"no memory", test_no_memory},   CU_TEST_INFO_NULL,
+    {"one service", test_longest},
+    {"one service, blocked time", test_blocked},
+    {"any trace", test_traces},
+    {"early stamps", test_skewed},
+    {"lost records", test_lost},
+    {"nonsense", test_nonsense},
+    {"Figure 2c", test_figure},
+    {"off the CPU", test_off_cpu},
+    {"a wait beside a call", test_wait_beside},
+    {"no records", test_no_records},
+    {"arguments", test_arguments},
+    {"no memory", test_no_memory},
+    CU_TEST_INFO_NULL,
 };
