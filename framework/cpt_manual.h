@@ -40,6 +40,11 @@
  * part, or leaves one, within a wait runs then: calls that had ended come before that,
  * and the wait goes on behind it.
  *
+ * If its caller asks for drags (`critical-path: 1;drag`), the path has them, by what is
+ * told: a wait needed all calls that ended within it, and what follows the end of a
+ * call outside of waits needed that one. If it did not, the drag is smaller than what
+ * would be gained, never larger. A wait without a call lasts as long as it did.
+ *
  * If the service has measures_cpu, time in which no processor ran a part is shown as
  * ‹off CPU›; then one thread must handle the request from begin to end.
  *

@@ -29,7 +29,8 @@
  *      cpt::grpc_scope scope(cpt::grpc_request::of(&server_context));
  *
  * A call counts as waited for from its beginning to its end, and of calls that overlap
- * the last one to end. A handler that computes while calls are under way says so:
+ * the last one to end. A handler that computes while calls are under way says so, as
+ * drags of calls are too large otherwise:
  *
  *      cpt::grpc_overlap overlap;     calls that begin in this scope are not waited for
  *      ... stub->AsyncFind(...) ... compute ...

@@ -132,7 +132,7 @@ static void note_ask(struct cpt_manual *manual)
     struct cpt_ask ask = cpti_sampling_ask(&manual->decision,
                                            manual->service->options.metadata_bytes_max);
 
-    ask.wants_drag = 0; /* it has none of its own, so its callees' would be lost */
+    manual->wants_drags = ask.wants_drag != 0;
     manual->metadata_bytes_max = ask.bytes_max;
     manual->ask_bytes = cpt_ask_format(&ask, manual->ask, sizeof manual->ask);
     assert(manual->ask_bytes < sizeof manual->ask);
@@ -155,8 +155,10 @@ static void begin_trace(struct cpt_manual *manual, const struct cpt_inbound *inb
     trace->overcount = options->overcount;
     trace->answered_by = &manual->root.task;
     manual->root.task.has_no_frame = 1;
+    manual->root.task.ready_ns = now_ns;
     manual->root.task.start_ns = now_ns;
     manual->current = &manual->root;
+    manual->newest = &manual->root;
     trace->measures_off_cpu = options->measures_cpu != 0;
     cpti_manual_turn(manual, now_ns, &manual->root.task.off_cpu_ns);
 }
@@ -264,6 +266,8 @@ void cpt_manual_enter(struct cpt_manual *manual, const char *name)
     outer = manual->current;
     now_ns = cpti_manual_now(manual);
     part->outer = outer;
+    part->previous = manual->newest;
+    manual->newest = part;
     part->task.name = frame_name(manual, cpt_bytes_of(name));
     part->task.begin = CPT_BEGIN_TASK;
     part->task.unblocker = &outer->task;
@@ -380,13 +384,18 @@ static void make_path(struct cpt_manual *manual)
 {
     struct cpti_counters *counters = &manual->service->counters;
     const struct cpt_alloc *alloc = &manual->service->budget.alloc;
+    cpt_status status = CPT_NO_MEMORY;
 
     manual->trace.open_callee = open_callee;
     manual->trace.spliced = spliced;
     manual->trace.context = manual;
     manual->path = cpt_path_new(alloc);
-    if (manual->path == NULL ||
-        cpt_critical_path(alloc, &manual->trace, manual->path, NULL) != CPT_OK) {
+    if (manual->path != NULL) {
+        status = manual->wants_drags
+                     ? cpti_manual_dragged_path(manual)
+                     : cpt_critical_path(alloc, &manual->trace, manual->path, NULL);
+    }
+    if (status != CPT_OK) {
         CPTI_COUNT(counters, lost_paths);
         cpt_path_free(manual->path);
         manual->path = NULL;

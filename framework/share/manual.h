@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* manual.h - a request whose code tells the path, for manual.c and manual_calls.c */
+/* manual.h - a request whose code tells the path; for the files manual*.c */
 #ifndef MANUAL_H
 #define MANUAL_H
 
@@ -20,12 +20,15 @@ enum { CPTI_MANUAL_ASK_BYTES = 128 };
 struct cpti_part {
     struct cpt_trace_task task; /* first */
     struct cpt_trace_await await;
-    struct cpti_part *outer; /* NULL: the request itself */
+    struct cpti_part *outer;    /* NULL: the request itself */
+    struct cpti_part *previous; /* of all, in the order of their beginnings, or NULL */
 };
 
 struct cpt_manual_call {
     struct cpt_trace_call call; /* first */
 };
+
+struct cpti_manual_arrival; /* see manual_drags.c */
 
 struct cpt_manual {
     struct cpti_log_item item; /* its record */
@@ -35,6 +38,8 @@ struct cpt_manual {
     struct cpt_trace trace;
     struct cpti_part root;
     struct cpti_part *current;
+    struct cpti_part *newest;
+    struct cpti_manual_arrival *arrivals; /* newest first, if it wants_drags */
     size_t lost_depth;             /* parts within `current` that were not noted */
     struct cpt_trace_await *await; /* the current wait, or NULL */
     uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
@@ -48,6 +53,7 @@ struct cpt_manual {
     size_t attribute_bytes;
     size_t ask_bytes;
     size_t metadata_bytes_max; /* of callees */
+    bool wants_drags;          /* its path is to have them */
     bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
     bool has_ended;
     bool has_failed;              /* its code said so: … */
@@ -85,5 +91,22 @@ void cpti_manual_wait_on(struct cpt_manual *manual, struct cpti_part *part,
 
 /* The wait is over, if there is one. */
 void cpti_manual_wait_over(struct cpt_manual *manual, uint64_t now_ns);
+
+/* --- Drags (manual_drags.c) --- */
+
+/* The most parts, waits and arrivals of a path with drags: what these take before the
+ * answer is sent is bounded. */
+enum { CPTI_MANUAL_DRAG_RECORDS_MAX = 8192 };
+
+/* @call has ended within @await, which goes on. */
+void cpti_manual_add_arrival(struct cpt_manual *manual, struct cpt_trace_await *await,
+                             struct cpt_trace_call *call);
+
+/* @call has ended while the code did not wait. */
+void cpti_manual_add_pass(struct cpt_manual *manual, struct cpt_trace_call *call);
+
+/* Makes the path of @manual, which has ended, with drags; or without them, which is
+ * counted. As cpt_critical_path(). */
+cpt_status cpti_manual_dragged_path(struct cpt_manual *manual);
 
 #endif

@@ -8,8 +8,8 @@
  *      part      ===============|.................|queue|=======
  *
  * Which call a wait is for is not told, so it is for the one that ends last within it.
- * A wait has a call, or nothing, as what ended it. Whoever begins a call, or a part,
- * while it waits does not wait then:
+ * A wait has a call, or nothing, as what ended it. Code that begins a call, or a
+ * part, while it waits does not wait then:
  *
  *      wait      [ first call ends ]       [ second call ends ]
  *      part      ==................|==|.........................|==
@@ -98,15 +98,21 @@ static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call
     return kept.data != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
 }
 
-/* One more call has ended within the current wait. */
+/* One more call has ended, in the current wait if there is one. */
 static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
 {
     struct cpt_trace_await *await = manual->await;
 
     if (await == NULL) {
+        if (manual->wants_drags) {
+            cpti_manual_add_pass(manual, call);
+        }
         return;
     }
     if (await->call != NULL) {
+        if (manual->wants_drags) {
+            cpti_manual_add_arrival(manual, await, await->call);
+        }
         await->has_margin = 1;
         await->margin_ns = call->arrive_ns - await->arrive_ns;
     }

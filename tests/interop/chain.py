@@ -233,7 +233,7 @@ def check_curl(services, program, evil):
                          stdout=subprocess.PIPE, text=True, check=True).stdout
     must("F: /;F: ask;B: /search;B: item curl;C: /ads" in out, out)
     print(out.rstrip().splitlines()[-1])
-    ask, parent = ["1;max=4096"], PARENT
+    ask, parent = ["1;max=4096;drag"], PARENT
     made = CONTEXTS[3][1][0]
     must(CONTEXTS == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
                       [ask, [parent + "01"], None], [None, [made], None],

@@ -6,9 +6,9 @@
  *      curl_calls URL [URL]      of service B of the chain; of one that notes headers
  *
  * F, told by hand, calls B alone, two at the same time, an address where nothing
- * listens, and one without a request. Each path must add up. Prints the stacks of the
- * first. The second URL is called with a trace context that came, traced and not, with
- * one that was made, and with one of the program's own.
+ * listens, and one without a request. Each path must add up, and have drags. Prints the
+ * stacks of the first. The second URL is called with a trace context that came, traced
+ * and not, with one that was made, and with one of the program's own.
  */
 #include "examples/interop/curl/cpt_curl.h"
 
@@ -43,6 +43,21 @@ static CURL *new_easy(const char *base, const char *target)
     return easy;
 }
 
+/* Of calls in a row each segment of F, and of the way to B, is worth all of itself; of
+ * several at once none is worth more. What a callee did not send is not known. */
+static void check_drag(const struct cpt_path *path, size_t segment, const char *stack,
+                       int is_in_a_row)
+{
+    const uint64_t duration_ns = cpt_path_segment(path, segment)->duration_ns;
+    const uint64_t drag_ns = cpt_path_drag(path, segment);
+
+    if (strstr(stack, ";B: ") == NULL ||
+        strstr(stack, "B: /search;B: \u2039network") != NULL) {
+        must(drag_ns != CPT_DRAG_UNKNOWN, "a drag is not known");
+        must(is_in_a_row ? drag_ns == duration_ns : drag_ns <= duration_ns, "a drag");
+    }
+}
+
 /* The stacks of the request, one on each line; checks the sum. Frees the request. */
 static size_t count_below(struct cpt_manual *manual, const char *part, int is_printed)
 {
@@ -59,6 +74,7 @@ static size_t count_below(struct cpt_manual *manual, const char *part, int is_pr
         (void)cpt_path_stack_text(path, cpt_path_segment(path, i)->frame, stack,
                                   sizeof stack);
         count += strstr(stack, part) != NULL;
+        check_drag(path, i, stack, is_printed);
         if (is_printed) {
             (void)printf("%s\n", stack);
         }
@@ -189,6 +205,7 @@ int main(int argc, char **argv)
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
                                                 .name = "F",
                                                 .probability = 1,
+                                                .drag_share = 1,
                                                 .metadata_bytes_max = 4096};
     struct cpt_service *service = cpt_service_new(&options, NULL);
 

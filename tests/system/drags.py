@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-"""drags.py figure | bounded | bytes VALUE... | callees HELPERS CPT - the drags of a path
+"""drags.py figure [CALL NS] | bounded | bytes VALUE... | callees HELPERS CPT - the drags of a path
 
-figure, bounded: of the path on standard input, as cpt metadata --json prints it. bytes:
+figure, bounded: of the path on standard input, as cpt metadata --json prints it. CALL: the
+call, beside which its caller computes for NS ns. bytes:
 what the drags take of these values of critical-path-bin. callees: an entry in C calls a
 callee made of sockets, which sends a path of its own."""
 import base64
@@ -27,15 +28,15 @@ def segments():
     return found
 
 
-def figure():
-    """B's own segments are one after the other, so each is worth all of itself, up to the
-    drag of the call: what the call took but for what A computed meanwhile."""
+def figure(name="B: /B1", beside_ns=5_000_000):
+    """The callee's own segments are one after the other, so each is worth all of itself, up
+    to the drag of the call: what the call took but for what A computed meanwhile."""
     found = segments()
-    call = [segment for segment in found if "B: /B1" in segment["stack"]]
-    others = [segment for segment in found if "B: /B1" not in segment["stack"]]
+    call = [segment for segment in found if name in segment["stack"]]
+    others = [segment for segment in found if name not in segment["stack"]]
     whole = sum(segment["duration_ns"] for segment in call)
     cap = max(segment["drag_ns"] for segment in call)
-    if not 0 < cap <= whole - 5_000_000:
+    if not 0 < cap <= whole - int(beside_ns):
         fail("of a call of", whole, "ns the largest drag is", cap)
     for segment in call:
         if segment["drag_ns"] != min(segment["duration_ns"], cap):
@@ -165,7 +166,7 @@ def callees(helpers, cpt):
 
 def main():
     if sys.argv[1] == "figure":
-        figure()
+        figure(*sys.argv[2:])
     elif sys.argv[1] == "bounded":
         segments()
     elif sys.argv[1] == "bytes":

@@ -271,6 +271,28 @@ const char *path_text(const struct cpt_path *path)
     return text;
 }
 
+const char *dragged_text(const struct cpt_path *path)
+{
+    static char text[2048];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        char stack[256];
+
+        (void)cpt_path_stack_text(path, segment->frame, stack, sizeof stack);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %llu",
+                                 i != 0 ? ", " : "", stack,
+                                 (unsigned long long)(segment->duration_ns / MS));
+        if (cpt_path_drag(path, i) != CPT_DRAG_UNKNOWN && used < sizeof text) {
+            used += (size_t)snprintf(text + used, sizeof text - used, " ~%llu",
+                                     (unsigned long long)(cpt_path_drag(path, i) / MS));
+        }
+    }
+    return text;
+}
+
 const char *answered_path(void)
 {
     static char text[1024];

@@ -86,6 +86,7 @@ cpt_status a_answer(struct cpt_task *task);
 
 /* A path as "A: /;A: ask 2, …", in ms. And that of the reply, "" if it has none. */
 const char *path_text(const struct cpt_path *path);
+const char *dragged_text(const struct cpt_path *path); /* "A: /;A: ask 2 ~2, …" */
 const char *answered_path(void);
 
 /* Record @index of the log, with the reader that owns it; NULL if there are fewer. */

@@ -15,6 +15,8 @@ extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_mutex_tests[];
 extern CU_TestInfo cpt_manual_tests[];
+extern CU_TestInfo cpt_manual_drags_tests[];
+extern CU_TestInfo cpt_manual_random_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
@@ -77,6 +79,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"targets", NULL, NULL, NULL, NULL, cpt_targets_tests},
     {"locks", NULL, NULL, NULL, NULL, cpt_mutex_tests},
     {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
+    {"drags by hand", NULL, NULL, NULL, NULL, cpt_manual_drags_tests},
+    {"drags by hand, random", NULL, NULL, NULL, NULL, cpt_manual_random_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},
