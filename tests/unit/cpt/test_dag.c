@@ -483,6 +483,39 @@ static void test_long_chain(void)
     free(measures);
 }
 
+/* Between a first node and a last one, many that can all come next; numbered backwards.
+ * The one with number i takes i. */
+static void test_many_beside_each_other(void)
+{
+    enum { COUNT = 100, LAST = 0, FIRST = COUNT + 1 };
+    struct cpt_dag_node nodes[COUNT + 2] = {[FIRST] = {.duration_ns = 7}};
+    struct cpt_dag_edge edges[2 * COUNT];
+    struct cpt_dag_measure measures[COUNT + 2];
+    const struct cpt_dag_shape shape = {.nodes = nodes,
+                                        .node_count = COUNT + 2,
+                                        .edges = edges,
+                                        .edge_count = 2 * (size_t)COUNT,
+                                        .end = LAST,
+                                        .frame_count = 1};
+    struct cpt_dag *dag = NULL;
+
+    for (uint32_t i = 1; i <= COUNT; i++) {
+        nodes[i].duration_ns = i;
+        edges[2 * i - 2] = (struct cpt_dag_edge){i, LAST};
+        edges[2 * i - 1] = (struct cpt_dag_edge){FIRST, i};
+    }
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 7 + COUNT);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
+    CU_ASSERT_EQUAL(measures[FIRST].drag_ns, 7);
+    CU_ASSERT_EQUAL(measures[COUNT].drag_ns, 1);
+    for (uint32_t i = 1; i <= COUNT; i++) {
+        CU_ASSERT_EQUAL(measures[i].start_ns, 7);
+        CU_ASSERT_EQUAL(measures[i].slack_ns, COUNT - i);
+    }
+    cpt_dag_free(dag);
+}
+
 static bool measure_three(const struct cpt_alloc *alloc)
 {
     struct cpt_dag_shape shape = three_nodes();
@@ -515,6 +548,7 @@ CU_TestInfo cpt_dag_tests[] = {
     {"bad shapes are refused", test_bad_shapes},
     {"paths that are too long", test_long_paths},
     {"a long chain", test_long_chain},
+    {"many nodes beside each other", test_many_beside_each_other},
     {"no memory", test_no_memory},
     CU_TEST_INFO_NULL,
 };
