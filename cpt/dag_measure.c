@@ -17,9 +17,10 @@
  *      edge           u ------------------ w            2 and 3: they are avoided
  *
  * So each edge raises the value of an interval of the chain to at least its own. A tree
- * over the chain takes an interval in O(log n) and gives all values at the end. (A
- * sweep with a heap has the same bound; but most edges cover no member at all, which
- * two reads tell, and the tree is as small as the path.)
+ * over the chain takes an interval in O(log n) and gives all values at the end. Most
+ * edges need not be given to it: no drag is larger than the duration of the longest
+ * member, so a path that is shorter than the critical one by as much limits none.
+ *
  * Paths that end early avoid all members behind them: for those a running maximum does.
  */
 #include "cpt/dag.h"
@@ -36,6 +37,7 @@ struct measuring {
     uint64_t *behind;  /* of each member, and one more: of a path without it and the
                           others behind it */
     size_t chain_count;
+    uint64_t longest_ns; /* of the members of the chain */
 };
 
 /* Marks the nodes before joins that did not wait for all: see cpt_dag.h. */
@@ -72,6 +74,7 @@ static void mark_chain(struct measuring *measuring)
     for (; at != CPT_DAG_NONE; at = next) {
         measuring->flags[at] |= CPT_DAG_ON_PATH;
         measuring->chain_count++;
+        cpti_raise(&measuring->longest_ns, dag->duration_ns[at]);
         next = CPT_DAG_NONE;
         for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
             const uint32_t from = dag->from[j];
@@ -88,7 +91,8 @@ static void mark_chain(struct measuring *measuring)
     }
 }
 
-/* Members @begin to @end - 1 of the chain can be avoided by a path of @path_ns. */
+/* Members @begin to @end - 1 of the chain can be avoided by a path of @path_ns. Without
+ * branches, as cpti_raise(). */
 static void cover(struct measuring *measuring, size_t begin, size_t end,
                   uint64_t path_ns)
 {
@@ -96,13 +100,9 @@ static void cover(struct measuring *measuring, size_t begin, size_t end,
 
     begin += measuring->chain_count;
     end += measuring->chain_count;
-    for (; begin < end; begin /= 2, end /= 2) {
-        if (begin % 2 != 0) {
-            cpti_raise(&tree[begin++], path_ns);
-        }
-        if (end % 2 != 0) {
-            cpti_raise(&tree[--end], path_ns);
-        }
+    for (; begin < end; begin = (begin + 1) / 2, end /= 2) {
+        cpti_raise(&tree[begin], begin % 2 != 0 ? path_ns : 0);
+        cpti_raise(&tree[end - 1], end % 2 != 0 ? path_ns : 0);
     }
 }
 
@@ -114,25 +114,29 @@ static uint32_t members_before(const struct measuring *measuring, size_t positio
 }
 
 /* The edges to @at: who waits for what, and which members they lead over. */
-static void cover_edges(struct measuring *measuring, size_t at, uint64_t rest_ns)
+static void cover_edges(struct measuring *measuring, size_t at)
 {
     const struct cpt_dag *dag = measuring->dag;
     const uint64_t start_ns = cpti_dag_start_ns(dag, at);
-    const uint32_t before =
-        rest_ns != CPT_DAG_UNBOUNDED ? members_before(measuring, at) : 0;
+    const uint64_t tail_ns = measuring->tail_ns[at];
+    const bool is_needed = tail_ns != CPT_DAG_UNBOUNDED;
+    const uint64_t rest_ns = is_needed ? dag->duration_ns[at] + tail_ns : 0;
+    const uint64_t above_ns =
+        is_needed ? dag->latency_ns - measuring->longest_ns : UINT64_MAX;
 
     for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
         const uint32_t from = dag->from[j];
-        const uint32_t begin = measuring->until[from];
+        const uint64_t path_ns = dag->finish_ns[from] + rest_ns;
         uint64_t *next_ns = &measuring->next_ns[from];
 
         *next_ns = *next_ns < start_ns ? *next_ns : start_ns;
-        if (begin < before) {
-            cover(measuring, begin, before, dag->finish_ns[from] + rest_ns);
+        if (path_ns > above_ns) {
+            cover(measuring, measuring->until[from], members_before(measuring, at),
+                  path_ns);
         }
     }
-    if (dag->first[at] == dag->first[at + 1]) { /* from the beginning */
-        cover(measuring, 0, before, rest_ns);
+    if (dag->first[at] == dag->first[at + 1] && rest_ns > above_ns) {
+        cover(measuring, 0, members_before(measuring, at), rest_ns);
     }
 }
 
@@ -142,11 +146,7 @@ static void cover_all(struct measuring *measuring)
     uint64_t until_ns = 0;
 
     for (size_t i = 0; i < dag->shape.node_count; i++) {
-        const uint64_t tail_ns = measuring->tail_ns[i];
-
-        cover_edges(measuring, i,
-                    tail_ns != CPT_DAG_UNBOUNDED ? dag->duration_ns[i] + tail_ns
-                                                 : CPT_DAG_UNBOUNDED);
+        cover_edges(measuring, i);
         if (cpti_dag_is_end(dag, i)) {
             cpti_raise(&measuring->behind[measuring->until[i]], dag->finish_ns[i]);
         }
