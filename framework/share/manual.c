@@ -30,29 +30,11 @@
 
 enum { MEMORY_BYTES_DEFAULT = 16 << 20, INTERNAL = 500 };
 
-uint64_t cpti_manual_now(const struct cpt_manual *manual)
+void cpti_manual_measure(struct cpt_manual *manual, uint64_t now_ns,
+                         uint64_t *off_cpu_ns)
 {
-    return cpt_clock_now_ns(manual->service->options.clock);
-}
+    const uint64_t cpu_ns = cpti_thread_cpu_ns();
 
-void *cpti_manual_take(struct cpt_manual *manual, size_t bytes)
-{
-    void *memory = cpt_arena_take(&manual->arena, bytes);
-
-    if (memory == NULL) {
-        manual->trace.dropped_event_count++;
-    }
-    return memory;
-}
-
-void cpti_manual_turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
-{
-    uint64_t cpu_ns = 0;
-
-    if (!manual->trace.measures_off_cpu) {
-        return;
-    }
-    cpu_ns = cpti_thread_cpu_ns();
     if (manual->off_cpu_ns != NULL) {
         const uint64_t wall_ns = now_ns - manual->step_begin_ns;
         const uint64_t ran_ns = cpu_ns - manual->step_cpu_ns;

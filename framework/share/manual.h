@@ -66,22 +66,48 @@ struct cpt_manual {
     char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
 };
 
-uint64_t cpti_manual_now(const struct cpt_manual *manual);
+static inline uint64_t cpti_manual_now(const struct cpt_manual *manual)
+{
+    return cpt_clock_now_ns(manual->service->options.clock);
+}
 
 /* Zeroed memory of the request; NULL: there is none, so a record is lost and counted.
  */
-void *cpti_manual_take(struct cpt_manual *manual, size_t bytes);
+static inline void *cpti_manual_take(struct cpt_manual *manual, size_t bytes)
+{
+    void *memory = cpt_arena_take(&manual->arena, bytes);
+
+    if (memory == NULL) {
+        manual->trace.dropped_event_count++;
+    }
+    return memory;
+}
 
 /* A copy in the memory of the request; empty without memory. */
 struct cpt_bytes cpti_manual_copy(struct cpt_manual *manual, struct cpt_bytes from);
 
 /* Ends the current step, if there is one, and begins another, whose time off the
  * processor goes to *@off_cpu_ns; NULL: begins none. */
-void cpti_manual_turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns);
+void cpti_manual_measure(struct cpt_manual *manual, uint64_t now_ns,
+                         uint64_t *off_cpu_ns);
+static inline void cpti_manual_turn(struct cpt_manual *manual, uint64_t now_ns,
+                                    uint64_t *off_cpu_ns)
+{
+    if (manual->trace.measures_off_cpu) {
+        cpti_manual_measure(manual, now_ns, off_cpu_ns);
+    }
+}
 
 /* Begins a wait of @part at @block_ns. */
-void cpti_manual_await(struct cpti_part *part, struct cpt_trace_await *await,
-                       uint64_t block_ns);
+static inline void cpti_manual_await(struct cpti_part *part,
+                                     struct cpt_trace_await *await, uint64_t block_ns)
+{
+    await->block_ns = block_ns;
+    await->arrive_ns = UINT64_MAX;
+    await->resume_ns = UINT64_MAX;
+    await->previous = part->task.last_await;
+    part->task.last_await = await;
+}
 
 /* The code, which waits, does something, so it runs: what had ended in the wait comes
  * before that, and from now on @part waits, which is the current one or becomes it.

@@ -150,16 +150,6 @@ void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ende
 
 /* --- Waits --- */
 
-void cpti_manual_await(struct cpti_part *part, struct cpt_trace_await *await,
-                       uint64_t block_ns)
-{
-    await->block_ns = block_ns;
-    await->arrive_ns = UINT64_MAX;
-    await->resume_ns = UINT64_MAX;
-    await->previous = part->task.last_await;
-    part->task.last_await = await;
-}
-
 void cpti_manual_wait_on(struct cpt_manual *manual, struct cpti_part *part,
                          uint64_t now_ns)
 {
