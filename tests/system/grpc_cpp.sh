@@ -77,7 +77,7 @@ tries=5 # a busy machine may delay anything
 until
     ask "$a/?overlap" dragged 'critical-path: 1;forced;drag'
     "$CPT" metadata --json "$(path_of dragged)" >dragged.json
-    python3 "$(dirname "$0")/drags.py" figure 'C: /demo.Greeter/Hello' 1000000 <dragged.json
+    python3 "$(dirname "$0")/drags.py" figure 'demo.Greeter: Hello' 1000000 <dragged.json
 do
     tries=$((tries - 1))
     [ $tries -gt 0 ] || fail "$(cat dragged.json)"
