@@ -48,12 +48,14 @@ struct cpt_drags;
  * The drags of run @run of @records: of its tasks and calls, and of the arrivals at
  * these. Its callees and components are calls here, whether or not the records have
  * runs of them. The records are the caller's, unchanged until the drags are freed. Uses
- * the scratch of the tasks, so no walk may be going on.
+ * the scratch of the tasks and calls, so no walk may be going on; and until the drags
+ * are freed, no other drags or draft may be made of the same ones.
  *
  * If nothing can be said (see above), there are drags all the same, all unknown.
  *
  * CPT_OK; CPT_CORRUPT if the records form a circle; CPT_INVALID if there is no such
- * run; CPT_LIMIT or CPT_NO_MEMORY. *drags is set only on success. Cost: O((records) log
+ * run; CPT_LIMIT, also if stamps are so far out of order that it would take too long;
+ * CPT_NO_MEMORY. *drags is set only on success. Cost: O((records) log
  * (records)); the walk then takes O(records log segments) more.
  */
 CPT_API cpt_status cpt_drags_new(const struct cpt_alloc *alloc,

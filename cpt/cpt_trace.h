@@ -101,6 +101,7 @@ struct cpt_trace_task {
     uint64_t occupant_request;
     uint32_t queue_length; /* works before it when it entered the queue; 0: none, or
                               not known */
+    uint32_t walk_number;  /* of cpt_dag_draft.h and cpt_drag.h: its place there */
 };
 
 /* How a call ended, as far as the path is concerned. */
@@ -140,6 +141,7 @@ struct cpt_trace_call {
      * records name it. 0: there is none. */
     uint64_t id;
     uint64_t holder_request; /* of `holder`, as occupant_request */
+    uint32_t walk_number;    /* scratch, as in a task */
 };
 
 /* One wait of a task, for a call or for another task, and the step that followed. */

@@ -268,17 +268,17 @@ static cpt_status fill(struct cpt_dag *dag, bool is_in_order, struct cpt_error *
     const size_t count = shape->node_count;
     cpt_status status = CPT_OK;
 
-    dag->order = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->order);
-    dag->place = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->place);
-    dag->first = cpt_alloc_array(dag->alloc, NULL, count + 1, sizeof *dag->first);
-    dag->from = cpt_alloc_array(dag->alloc, NULL, shape->edge_count, sizeof *dag->from);
-    dag->duration_ns =
-        cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->duration_ns);
-    dag->finish_ns = cpt_alloc_array(dag->alloc, NULL, count, sizeof *dag->finish_ns);
-    if (dag->order == NULL || dag->place == NULL || dag->first == NULL ||
-        dag->from == NULL || dag->duration_ns == NULL || dag->finish_ns == NULL) {
+    dag->duration_ns = cpt_alloc_array(
+        dag->alloc, NULL, 2 * count + (3 * count + 2 + shape->edge_count) / 2,
+        sizeof *dag->duration_ns);
+    if (dag->duration_ns == NULL) {
         return CPT_NO_MEMORY;
     }
+    dag->finish_ns = dag->duration_ns + count;
+    dag->order = (uint32_t *)(dag->finish_ns + count);
+    dag->place = dag->order + count;
+    dag->first = dag->place + count;
+    dag->from = dag->first + count + 1;
     if (is_in_order) {
         keep_order(dag);
     } else {
@@ -330,12 +330,7 @@ void cpt_dag_free(struct cpt_dag *dag)
     if (dag == NULL) {
         return;
     }
-    cpt_alloc_free(dag->alloc, dag->order);
-    cpt_alloc_free(dag->alloc, dag->place);
-    cpt_alloc_free(dag->alloc, dag->first);
-    cpt_alloc_free(dag->alloc, dag->from);
     cpt_alloc_free(dag->alloc, dag->duration_ns);
-    cpt_alloc_free(dag->alloc, dag->finish_ns);
     cpt_alloc_free(dag->alloc, dag);
 }
 

@@ -16,13 +16,13 @@
 struct cpt_dag {
     const struct cpt_alloc *alloc;
     struct cpt_dag_shape shape;
-    uint32_t *order; /* the node at each position */
-    uint32_t *place; /* the position of each node */
+    uint64_t *duration_ns; /* of each position; the other arrays lie behind this one */
+    uint64_t *finish_ns;   /* of each position: when it ends */
+    uint32_t *order;       /* the node at each position */
+    uint32_t *place;       /* the position of each node */
     uint32_t *first; /* of each position, and one more: its inputs begin here … */
     uint32_t *from;  /* … in this array of positions, ascending */
-    uint64_t *duration_ns; /* of each position */
-    uint64_t *finish_ns;   /* of each position: when it ends */
-    uint32_t end;          /* the position of the last node */
+    uint32_t end;    /* the position of the last node */
     uint64_t latency_ns;
 };
 
@@ -91,13 +91,34 @@ static inline cpt_status cpti_dag_grow(const struct cpt_alloc *alloc, void **mem
                : cpt_alloc_grow(alloc, memory, capacity, needed, limit, element_bytes);
 }
 
+/* Room for @count elements at once, or for @limit if that is less, in an array that has
+ * none yet. */
+static inline cpt_status cpti_dag_reserve(const struct cpt_alloc *alloc, void **memory,
+                                          size_t *capacity, size_t count, size_t limit,
+                                          size_t element_bytes)
+{
+    *capacity = count < limit ? count : limit;
+    *memory = cpt_alloc_array(alloc, NULL, *capacity, element_bytes);
+    return *memory != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
 struct cpt_dag_draft;
 struct cpt_dag_records;
 struct cpt_dag_recorded;
 struct cpt_dag_line;
 
+/* As cpt_dag_draft_new(), for who needs the nodes and edges only: the name of a frame
+ * does not matter, just its kind, and nothing is told of lines; dag_draft.c. */
+struct cpt_dag_draft *cpti_dag_draft_new_bare(const struct cpt_alloc *alloc,
+                                              uint64_t begin_ns);
+bool cpti_dag_draft_is_bare(const struct cpt_dag_draft *draft);
+
+/* Room for these counts in a new @draft, so that it need not grow; dag_draft.c. */
+cpt_status cpti_dag_draft_reserve(struct cpt_dag_draft *draft, size_t stretch_count,
+                                  size_t link_count);
+
 /* The lines of @draft that have stretches, in the order in which they were begun, to be
- * filled in; dag_draft.c. */
+ * filled in; NULL if it is bare; dag_draft.c. */
 struct cpt_dag_line *cpti_dag_draft_lines(struct cpt_dag_draft *draft);
 
 /* Where the memory of @draft comes from; dag_draft.c. */

@@ -19,7 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCHES_MAX = 1 << 22, LINKS_MAX = 1 << 24, KINDS = CPT_DAG_NETWORK + 1 };
+enum {
+    STRETCHES_MAX = 1 << 22,
+    LINKS_MAX = 1 << 24,
+    KINDS = CPT_DAG_NETWORK + 1,
+    INSERTED_MAX = 16 /* more times than these are sorted by qsort() */
+};
 
 struct stretch {
     uint64_t begin_ns;
@@ -29,6 +34,8 @@ struct stretch {
     uint32_t gap_frame; /* if it began later than that */
     uint32_t first_node;
     uint32_t line;
+    uint32_t cut_end; /* its cuts end here in the sorted ones, and those of the next
+                         stretch begin */
     bool begins_line;
 };
 
@@ -47,9 +54,9 @@ struct spot {
 struct cpt_dag_draft {
     const struct cpt_alloc *alloc;
     uint64_t begin_ns;
-    bool begins_line; /* the next stretch does */
-    struct cpt_names *names;
-    uint32_t *numbers; /* of the frames + 1, by name and kind; 0: none */
+    bool begins_line;        /* the next stretch does */
+    struct cpt_names *names; /* NULL: it is bare */
+    uint32_t *numbers;       /* of the frames + 1, by name and kind; 0: none */
     size_t number_capacity;
     struct cpt_dag_name *frames;
     size_t frame_count, frame_capacity;
@@ -59,38 +66,80 @@ struct cpt_dag_draft {
     size_t link_count, link_capacity;
     struct cut *cuts;
     size_t cut_count, cut_capacity;
+    uint64_t *sorted_cuts; /* their times, by stretch and time */
     struct cpt_dag_node *nodes;
-    size_t node_count, node_capacity;
+    size_t node_count, node_capacity; /* … and of spots and node_lines */
     struct spot *spots;
-    size_t spot_capacity;
     uint32_t *node_lines;
-    size_t node_line_capacity;
     struct cpt_dag_line *lines;
     size_t line_count, line_capacity;
-    struct cpt_dag_edge *edges;
-    size_t edge_count, edge_capacity;
+    struct cpt_dag_edge *edges; /* of room for all */
+    size_t edge_count;
     struct cpt_dag_edge *spares;
     size_t spare_count, spare_capacity;
     uint64_t contradiction_count;
 };
 
-struct cpt_dag_draft *cpt_dag_draft_new(const struct cpt_alloc *alloc,
-                                        uint64_t begin_ns)
+static struct cpt_dag_draft *new_draft(const struct cpt_alloc *alloc, uint64_t begin_ns)
 {
     struct cpt_dag_draft *draft = cpt_alloc_zeroed(alloc, sizeof *draft);
 
-    if (draft == NULL) {
-        return NULL;
+    if (draft != NULL) {
+        draft->alloc = alloc;
+        draft->begin_ns = begin_ns;
+        draft->begins_line = true;
     }
-    draft->alloc = alloc;
-    draft->begin_ns = begin_ns;
-    draft->begins_line = true;
-    draft->names = cpt_names_new(alloc);
-    if (draft->names == NULL) {
+    return draft;
+}
+
+struct cpt_dag_draft *cpt_dag_draft_new(const struct cpt_alloc *alloc,
+                                        uint64_t begin_ns)
+{
+    struct cpt_dag_draft *draft = new_draft(alloc, begin_ns);
+
+    if (draft != NULL) {
+        draft->names = cpt_names_new(alloc);
+        if (draft->names == NULL) {
+            cpt_dag_draft_free(draft);
+            return NULL;
+        }
+    }
+    return draft;
+}
+
+struct cpt_dag_draft *cpti_dag_draft_new_bare(const struct cpt_alloc *alloc,
+                                              uint64_t begin_ns)
+{
+    struct cpt_dag_draft *draft = new_draft(alloc, begin_ns);
+
+    if (draft == NULL ||
+        cpti_dag_reserve(alloc, (void **)&draft->frames, &draft->frame_capacity, KINDS,
+                         KINDS, sizeof *draft->frames) != CPT_OK) {
         cpt_dag_draft_free(draft);
         return NULL;
     }
+    for (uint32_t kind = 0; kind < KINDS; kind++) {
+        draft->frames[draft->frame_count++] = (struct cpt_dag_name){{"", 0}, kind};
+    }
     return draft;
+}
+
+bool cpti_dag_draft_is_bare(const struct cpt_dag_draft *draft)
+{
+    return draft->names == NULL;
+}
+
+cpt_status cpti_dag_draft_reserve(struct cpt_dag_draft *draft, size_t stretch_count,
+                                  size_t link_count)
+{
+    const cpt_status status = cpti_dag_reserve(draft->alloc, (void **)&draft->stretches,
+                                               &draft->stretch_capacity, stretch_count,
+                                               STRETCHES_MAX, sizeof *draft->stretches);
+
+    return status == CPT_OK ? cpti_dag_reserve(draft->alloc, (void **)&draft->links,
+                                               &draft->link_capacity, link_count,
+                                               LINKS_MAX, sizeof *draft->links)
+                            : status;
 }
 
 const struct cpt_alloc *cpti_dag_draft_alloc(const struct cpt_dag_draft *draft)
@@ -109,6 +158,7 @@ void cpt_dag_draft_free(struct cpt_dag_draft *draft)
     cpt_alloc_free(draft->alloc, draft->stretches);
     cpt_alloc_free(draft->alloc, draft->links);
     cpt_alloc_free(draft->alloc, draft->cuts);
+    cpt_alloc_free(draft->alloc, draft->sorted_cuts);
     cpt_alloc_free(draft->alloc, draft->nodes);
     cpt_alloc_free(draft->alloc, draft->spots);
     cpt_alloc_free(draft->alloc, draft->node_lines);
@@ -121,12 +171,20 @@ void cpt_dag_draft_free(struct cpt_dag_draft *draft)
 cpt_status cpt_dag_draft_frame(struct cpt_dag_draft *draft, struct cpt_bytes name,
                                unsigned kind, uint32_t *frame)
 {
-    const size_t before = cpt_names_count(draft->names);
+    cpt_status status = CPT_OK;
     cpt_name_id id = 0;
+    size_t before = 0;
     size_t at = 0;
-    cpt_status status =
-        kind < KINDS ? cpt_names_add(draft->names, name, &id) : CPT_INVALID;
 
+    if (kind >= KINDS) {
+        return CPT_INVALID;
+    }
+    if (draft->names == NULL) {
+        *frame = kind;
+        return CPT_OK;
+    }
+    before = cpt_names_count(draft->names);
+    status = cpt_names_add(draft->names, name, &id);
     if (status != CPT_OK) {
         return status;
     }
@@ -188,7 +246,7 @@ cpt_status cpt_dag_draft_stretch(struct cpt_dag_draft *draft, uint32_t frame,
     struct stretch *added = NULL;
     uint64_t reached_ns = draft->begin_ns;
 
-    if (status == CPT_OK && draft->begins_line) {
+    if (status == CPT_OK && draft->begins_line && draft->names != NULL) {
         status = add_line(draft);
     }
     if (status != CPT_OK) {
@@ -203,7 +261,8 @@ cpt_status cpt_dag_draft_stretch(struct cpt_dag_draft *draft, uint32_t frame,
     added->end_ns = end_ns > begin_ns ? end_ns : begin_ns;
     added->reached_ns = reached_ns;
     added->frame = frame;
-    added->line = (uint32_t)draft->line_count - 1;
+    added->line = (uint32_t)draft->line_count - 1; /* if it is not bare */
+    added->cut_end = 0;
     added->begins_line = draft->begins_line;
     draft->begins_line = false;
     *stretch = (uint32_t)draft->stretch_count++;
@@ -267,15 +326,62 @@ static cpt_status cut_from(struct cpt_dag_draft *draft, uint32_t stretch,
                                                     : CPT_OK;
 }
 
-static int compare_cuts(const void *left, const void *right)
+static int compare_times(const void *left, const void *right)
 {
-    const struct cut *a = left;
-    const struct cut *b = right;
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
 
-    if (a->stretch != b->stretch) {
-        return a->stretch < b->stretch ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* Those of one stretch: few, as a rule, and in order. */
+static void sort_times(uint64_t *times, size_t count)
+{
+    if (count > INSERTED_MAX) {
+        qsort(times, count, sizeof *times, compare_times);
+        return;
     }
-    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t at_ns = times[i];
+        size_t place = i;
+
+        for (; place != 0 && times[place - 1] > at_ns; place--) {
+            times[place] = times[place - 1];
+        }
+        times[place] = at_ns;
+    }
+}
+
+/* By counting those of each stretch. */
+static cpt_status sort_cuts(struct cpt_dag_draft *draft)
+{
+    size_t sum = 0;
+    size_t begin = 0;
+
+    draft->sorted_cuts = cpt_alloc_array(draft->alloc, NULL, draft->cut_count,
+                                         sizeof *draft->sorted_cuts);
+    if (draft->sorted_cuts == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < draft->cut_count; i++) {
+        draft->stretches[draft->cuts[i].stretch].cut_end++;
+    }
+    for (size_t i = 0; i < draft->stretch_count; i++) {
+        const uint32_t count = draft->stretches[i].cut_end;
+
+        draft->stretches[i].cut_end = (uint32_t)sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < draft->cut_count; i++) {
+        const struct cut cut = draft->cuts[i];
+
+        draft->sorted_cuts[draft->stretches[cut.stretch].cut_end++] = cut.at_ns;
+    }
+    for (size_t i = 0; i < draft->stretch_count; i++) {
+        sort_times(&draft->sorted_cuts[begin], draft->stretches[i].cut_end - begin);
+        begin = draft->stretches[i].cut_end;
+    }
+    return CPT_OK;
 }
 
 static cpt_status make_cuts(struct cpt_dag_draft *draft)
@@ -290,22 +396,37 @@ static cpt_status make_cuts(struct cpt_dag_draft *draft)
             status = add_cut(draft, link->to, link->to_ns);
         }
     }
-    if (status == CPT_OK && draft->cut_count != 0) {
-        qsort(draft->cuts, draft->cut_count, sizeof *draft->cuts, compare_cuts);
-    }
-    return status;
+    return status == CPT_OK && draft->cut_count != 0 ? sort_cuts(draft) : status;
 }
 
-static cpt_status add_edge(struct cpt_dag_draft *draft, uint32_t from, uint32_t to)
+static void add_edge(struct cpt_dag_draft *draft, uint32_t from, uint32_t to)
 {
-    const cpt_status status =
-        cpti_dag_grow(draft->alloc, (void **)&draft->edges, &draft->edge_capacity,
-                      draft->edge_count + 1, CPT_DAG_EDGES_MAX, sizeof *draft->edges);
+    draft->edges[draft->edge_count++] = (struct cpt_dag_edge){from, to};
+}
 
-    if (status == CPT_OK) {
-        draft->edges[draft->edge_count++] = (struct cpt_dag_edge){from, to};
+/* Room for a piece and a gap of each stretch, and another piece for each cut; and for
+ * the edges to them, and those of the links. */
+static cpt_status reserve_nodes(struct cpt_dag_draft *draft)
+{
+    cpt_status status =
+        cpti_dag_reserve(draft->alloc, (void **)&draft->nodes, &draft->node_capacity,
+                         2 * draft->stretch_count + draft->cut_count, CPT_DAG_NODES_MAX,
+                         sizeof *draft->nodes);
+
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    draft->spots =
+        cpt_alloc_array(draft->alloc, NULL, draft->node_capacity, sizeof *draft->spots);
+    draft->edges =
+        cpt_alloc_array(draft->alloc, NULL, draft->node_capacity + draft->link_count,
+                        sizeof *draft->edges);
+    if (draft->names != NULL) {
+        draft->node_lines = cpt_alloc_array(draft->alloc, NULL, draft->node_capacity,
+                                            sizeof *draft->node_lines);
+        status = draft->node_lines != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    return draft->spots != NULL && draft->edges != NULL ? status : CPT_NO_MEMORY;
 }
 
 /* Adds a node of @line, behind that before it if that is of the line, too. */
@@ -314,33 +435,25 @@ static cpt_status add_node(struct cpt_dag_draft *draft, uint32_t line,
                            bool is_behind)
 {
     const uint32_t number = (uint32_t)draft->node_count;
-    cpt_status status =
-        cpti_dag_grow(draft->alloc, (void **)&draft->nodes, &draft->node_capacity,
-                      draft->node_count + 1, CPT_DAG_NODES_MAX, sizeof *draft->nodes);
 
-    if (status == CPT_OK) {
-        status = cpti_dag_grow(draft->alloc, (void **)&draft->spots,
-                               &draft->spot_capacity, draft->node_count + 1,
-                               CPT_DAG_NODES_MAX, sizeof *draft->spots);
+    if (number == draft->node_capacity) {
+        return CPT_LIMIT;
     }
-    if (status == CPT_OK) {
-        status = cpti_dag_grow(draft->alloc, (void **)&draft->node_lines,
-                               &draft->node_line_capacity, draft->node_count + 1,
-                               CPT_DAG_NODES_MAX, sizeof *draft->node_lines);
+    if (draft->node_lines != NULL) {
+        draft->node_lines[number] = line;
     }
-    if (status != CPT_OK) {
-        return status;
-    }
-    draft->node_lines[number] = line;
     draft->nodes[number] = *node;
     draft->nodes[number].duration_ns = spot.end_ns - spot.begin_ns;
     draft->spots[number] = spot;
     draft->node_count++;
-    return is_behind ? add_edge(draft, number - 1, number) : CPT_OK;
+    if (is_behind) {
+        add_edge(draft, number - 1, number);
+    }
+    return CPT_OK;
 }
 
-/* The pieces of a stretch, whose cuts begin at *cut. */
-static cpt_status add_pieces(struct cpt_dag_draft *draft, uint32_t number, size_t *cut)
+/* The pieces of a stretch, whose cuts begin at @cut. */
+static cpt_status add_pieces(struct cpt_dag_draft *draft, uint32_t number, uint32_t cut)
 {
     struct stretch *stretch = &draft->stretches[number];
     struct cpt_dag_node node = {0, stretch->frame, draft->frames[stretch->frame].kind};
@@ -357,13 +470,10 @@ static cpt_status add_pieces(struct cpt_dag_draft *draft, uint32_t number, size_
                      (struct spot){stretch->reached_ns, stretch->begin_ns}, is_behind);
         is_behind = true;
     }
-    for (; status == CPT_OK && *cut < draft->cut_count &&
-           draft->cuts[*cut].stretch == number;
-         (*cut)++) {
-        const uint64_t cut_ns = draft->cuts[*cut].at_ns;
+    for (uint32_t i = cut; i < stretch->cut_end && status == CPT_OK; i++) {
+        const uint64_t cut_ns = draft->sorted_cuts[i];
 
-        if (*cut == 0 ||
-            compare_cuts(&draft->cuts[*cut - 1], &draft->cuts[*cut]) != 0) {
+        if (i == cut || cut_ns != draft->sorted_cuts[i - 1]) {
             status = add_node(draft, stretch->line, &node, (struct spot){at_ns, cut_ns},
                               is_behind);
             is_behind = true;
@@ -455,7 +565,7 @@ static cpt_status add_links(struct cpt_dag_draft *draft)
         const uint32_t to = node_since(draft, link->to, link->to_ns);
 
         if (link->is_spare == 0) {
-            status = add_edge(draft, from, to);
+            add_edge(draft, from, to);
             continue;
         }
         status = cpti_dag_grow(draft->alloc, (void **)&draft->spares,
@@ -472,7 +582,7 @@ cpt_status cpt_dag_draft_finish(struct cpt_dag_draft *draft, uint32_t end,
                                 uint64_t end_ns, struct cpt_dag_recorded *recorded)
 {
     const uint64_t held_ns = clamp(end_ns, &draft->stretches[end]);
-    size_t cut = 0;
+    uint32_t cut = 0;
     cpt_status status = cut_from(draft, end, held_ns);
 
     if (status == CPT_OK) {
@@ -481,8 +591,12 @@ cpt_status cpt_dag_draft_finish(struct cpt_dag_draft *draft, uint32_t end,
     if (status == CPT_OK) {
         status = name_gaps(draft);
     }
+    if (status == CPT_OK) {
+        status = reserve_nodes(draft);
+    }
     for (uint32_t i = 0; i < draft->stretch_count && status == CPT_OK; i++) {
-        status = add_pieces(draft, i, &cut);
+        status = add_pieces(draft, i, cut);
+        cut = draft->stretches[i].cut_end;
     }
     if (status == CPT_OK) {
         status = add_links(draft);

@@ -3,7 +3,7 @@
 /*
  * dag_windows.c - the drag of segments of a path: of several nodes together
  *
- * A segment is cut into nodes where a call is issued or another task's output leaves,
+ * A segment is cut into nodes where a call is issued or another task's output branches,
  * so its drag is not that of a node. Its *window* is the part of the topological order
  * from its first node to its last one. Other nodes may lie in between.
  *
@@ -48,7 +48,8 @@ struct sweep {
     struct range *ranges; /* all, by their begin */
     struct range *chosen; /* those of this sweep: disjoint */
     size_t range_count, chosen_count;
-    uint64_t *tree; /* over the chosen: the longest path over each */
+    uint64_t *tree; /* over the chosen: the longest path over each; the arrays of
+                       numbers above lie behind it, and the chosen behind the ranges */
 };
 
 static int compare_ranges(const void *left, const void *right)
@@ -62,10 +63,12 @@ static int compare_ranges(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* The ranges of all windows with members. */
+/* The ranges of all windows with members, by their begin: as a rule they come so. */
 static void list_ranges(struct sweep *sweep, const struct cpti_dag_member *members,
                         const struct cpti_dag_window *windows, size_t count)
 {
+    bool is_in_order = true;
+
     for (size_t i = 0; i < count; i++) {
         struct range range = {UINT32_MAX, 0, 0, i};
 
@@ -75,11 +78,15 @@ static void list_ranges(struct sweep *sweep, const struct cpti_dag_member *membe
             range.begin = position < range.begin ? position : range.begin;
             range.end = position > range.end ? position : range.end;
         }
-        if (range.begin <= range.end) {
-            sweep->ranges[sweep->range_count++] = range;
+        if (range.begin > range.end) {
+            continue;
         }
+        is_in_order =
+            is_in_order && (sweep->range_count == 0 ||
+                            sweep->ranges[sweep->range_count - 1].begin < range.begin);
+        sweep->ranges[sweep->range_count++] = range;
     }
-    if (sweep->range_count != 0) {
+    if (!is_in_order) {
         qsort(sweep->ranges, sweep->range_count, sizeof *sweep->ranges, compare_ranges);
     }
 }
@@ -125,12 +132,15 @@ static void visit(struct sweep *sweep, uint32_t at, size_t count, bool is_inside
     const struct cpt_dag *dag = sweep->dag;
     const uint64_t duration_ns = cpti_dag_duration_ns(dag, at);
     const bool is_needed = sweep->tail_ns[at] != CPT_DAG_UNBOUNDED;
-    const uint64_t rest_ns = is_needed ? duration_ns + sweep->tail_ns[at] : 0;
+    const uint64_t rest_ns = duration_ns + sweep->tail_ns[at]; /* if it is needed */
     const size_t passed = count - is_inside;
     uint64_t start_ns = 0;
 
     sweep->began[at] = (uint32_t)count;
-    if (dag->first[at] == dag->first[at + 1] && is_needed) {
+    if (!is_needed) {
+        return; /* and so is nothing that waits for it */
+    }
+    if (dag->first[at] == dag->first[at + 1]) {
         cover(sweep, 0, passed, rest_ns);
     }
     for (uint32_t j = dag->first[at]; j < dag->first[at + 1]; j++) {
@@ -139,10 +149,10 @@ static void visit(struct sweep *sweep, uint32_t at, size_t count, bool is_inside
         const bool is_from_range = begun != 0 && from <= sweep->chosen[begun - 1].end;
         uint64_t ready_ns = dag->finish_ns[from];
 
-        if (is_needed && begun < passed) {
+        if (begun < passed) {
             cover(sweep, begun, passed, ready_ns + rest_ns);
         }
-        if (is_from_range && begun <= passed && is_needed) { /* it leads out of it */
+        if (is_from_range && begun <= passed) { /* it leads out of it */
             cpti_raise(&sweep->chosen[begun - 1].longest_ns,
                        sweep->changed_ns[from] + rest_ns);
         }
@@ -213,20 +223,22 @@ cpt_status cpti_dag_measure_windows(const struct cpt_dag *dag, const uint64_t *t
 {
     const struct cpt_alloc *alloc = dag->alloc;
     const size_t nodes = dag->shape.node_count;
+    const size_t branches = 2 * (count + 1);
     struct sweep sweep = {
         .dag = dag,
         .tail_ns = tail_ns,
-        .less_ns = cpt_alloc_zeroed(alloc, nodes * sizeof(uint64_t)),
-        .changed_ns = cpt_alloc_array(alloc, NULL, nodes, sizeof(uint64_t)),
-        .began = cpt_alloc_array(alloc, NULL, nodes, sizeof(uint32_t)),
-        .ranges = cpt_alloc_array(alloc, NULL, count + 1, sizeof(struct range)),
-        .chosen = cpt_alloc_array(alloc, NULL, count + 1, sizeof(struct range)),
-        .tree = cpt_alloc_array(alloc, NULL, 2 * (count + 1), sizeof(uint64_t))};
+        .tree = cpt_alloc_array(alloc, NULL, branches + 2 * nodes + (nodes + 1) / 2,
+                                sizeof(uint64_t)),
+        .ranges = cpt_alloc_array(alloc, NULL, 2 * (count + 1), sizeof(struct range))};
     cpt_status status = CPT_NO_MEMORY;
 
-    if (sweep.less_ns != NULL && sweep.changed_ns != NULL && sweep.began != NULL &&
-        sweep.ranges != NULL && sweep.chosen != NULL && sweep.tree != NULL) {
+    if (sweep.tree != NULL && sweep.ranges != NULL) {
         status = CPT_OK;
+        sweep.less_ns = sweep.tree + branches;
+        sweep.changed_ns = sweep.less_ns + nodes;
+        sweep.began = (uint32_t *)(sweep.changed_ns + nodes);
+        sweep.chosen = sweep.ranges + count + 1;
+        memset(sweep.less_ns, 0, nodes * sizeof *sweep.less_ns);
         for (size_t i = 0; i < count; i++) {
             windows[i].drag_ns = UINT64_MAX;
         }
@@ -235,11 +247,7 @@ cpt_status cpti_dag_measure_windows(const struct cpt_dag *dag, const uint64_t *t
             run_sweep(&sweep, members, windows);
         }
     }
-    cpt_alloc_free(alloc, sweep.less_ns);
-    cpt_alloc_free(alloc, sweep.changed_ns);
-    cpt_alloc_free(alloc, sweep.began);
     cpt_alloc_free(alloc, sweep.ranges);
-    cpt_alloc_free(alloc, sweep.chosen);
     cpt_alloc_free(alloc, sweep.tree);
     return status;
 }

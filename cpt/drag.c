@@ -14,7 +14,6 @@
 #include "cpt/drag.h"
 
 #include "cpt/dag.h"
-#include "cpt/hash_index.h"
 
 enum { MEMBERS_MAX = 1 << 26 };
 
@@ -26,9 +25,9 @@ struct cpt_drags {
     struct cpt_dag *dag; /* NULL: all drags are unknown, … */
     bool is_entry_alone; /* … unless nothing but the entry worked */
     uint64_t *tail_ns;
-    struct cpti_dag_place *places;
+    struct cpti_dag_place *places; /* of the tasks, then of the calls */
     size_t place_count;
-    struct cpti_hash_index index; /* of the places, by their records */
+    size_t task_count;
 };
 
 struct measuring {
@@ -39,44 +38,22 @@ struct measuring {
 
 /* --- The dag --- */
 
-static uint64_t hash_of(const struct cpt_drags *drags, const void *record)
-{
-    return cpti_hash_mix((uint64_t)(uintptr_t)record ^ (uint64_t)(uintptr_t)drags);
-}
-
-static uint64_t hash_place(const void *owner, size_t number)
-{
-    const struct cpt_drags *drags = owner;
-
-    return hash_of(drags, drags->places[number].record);
-}
-
+/* Where the nodes of the record of @step are; NULL: it has none. */
 static const struct cpti_dag_place *find_place(const struct cpt_drags *drags,
-                                               const void *record)
+                                               const struct cpti_drag_step *step)
 {
-    size_t slot = cpti_hash_index_first(&drags->index, hash_of(drags, record));
+    size_t number = 0;
 
-    for (; drags->index.slots[slot] != 0;
-         slot = cpti_hash_index_next(&drags->index, slot)) {
-        const struct cpti_dag_place *place =
-            &drags->places[drags->index.slots[slot] - 1];
-
-        if (place->record == record) {
-            return place;
-        }
+    if (step->record == NULL) {
+        return NULL;
     }
-    return NULL;
-}
-
-static cpt_status index_places(struct cpt_drags *drags)
-{
-    size_t slots = 4;
-
-    while (slots < 2 * drags->place_count) {
-        slots *= 2;
-    }
-    return cpti_hash_index_grow(&drags->index, drags->alloc, slots, drags->place_count,
-                                hash_place, drags);
+    number = step->is_call
+                 ? drags->task_count +
+                       ((const struct cpt_trace_call *)step->record)->walk_number
+                 : ((const struct cpt_trace_task *)step->record)->walk_number;
+    return number < drags->place_count && drags->places[number].record == step->record
+               ? &drags->places[number]
+               : NULL;
 }
 
 /* Whether the dag tells what the walk will find. */
@@ -107,7 +84,7 @@ static cpt_status make_dag(struct cpt_drags *drags, struct cpt_error *error)
         return CPT_NO_MEMORY;
     }
     cpti_dag_tails(dag, drags->tail_ns);
-    return index_places(drags);
+    return CPT_OK;
 }
 
 static cpt_status make_draft(struct cpt_drags *drags,
@@ -120,7 +97,7 @@ static cpt_status make_draft(struct cpt_drags *drags,
         drags->is_entry_alone = drags->trace->dropped_event_count == 0;
         return CPT_OK;
     }
-    drags->draft = cpt_dag_draft_new(drags->alloc, drags->trace->arrival_ns);
+    drags->draft = cpti_dag_draft_new_bare(drags->alloc, drags->trace->arrival_ns);
     if (drags->draft == NULL) {
         return CPT_NO_MEMORY;
     }
@@ -135,24 +112,26 @@ static cpt_status make_draft(struct cpt_drags *drags,
 /* @records without the other runs, in @own; the tasks are the caller's to free. */
 static cpt_status take_run(const struct cpt_alloc *alloc,
                            const struct cpt_dag_records *records, size_t run,
-                           struct cpt_dag_records *own)
+                           struct cpt_dag_records *own, struct cpt_trace_task ***tasks)
 {
-    size_t count = 0;
-
     *own = *records;
     own->runs = &records->runs[run];
     own->run_count = 1;
-    own->task_runs = NULL;
-    own->tasks = cpt_alloc_array(alloc, NULL, records->task_count + 1, sizeof(void *));
-    if (own->tasks == NULL) {
+    if (records->task_runs == NULL) {
+        return CPT_OK;
+    }
+    *tasks = cpt_alloc_array(alloc, NULL, records->task_count, sizeof(void *));
+    if (*tasks == NULL) {
         return CPT_NO_MEMORY;
     }
+    own->tasks = *tasks;
+    own->task_runs = NULL;
+    own->task_count = 0;
     for (size_t i = 0; i < records->task_count; i++) {
-        if (records->task_runs == NULL || records->task_runs[i] == run) {
-            own->tasks[count++] = records->tasks[i];
+        if (records->task_runs[i] == run) {
+            (*tasks)[own->task_count++] = records->tasks[i];
         }
     }
-    own->task_count = count;
     return CPT_OK;
 }
 
@@ -161,6 +140,7 @@ cpt_status cpt_drags_new(const struct cpt_alloc *alloc,
                          struct cpt_drags **drags, struct cpt_error *error)
 {
     struct cpt_dag_records own;
+    struct cpt_trace_task **tasks = NULL;
     struct cpt_drags *made = NULL;
     cpt_status status = CPT_OK;
 
@@ -168,7 +148,7 @@ cpt_status cpt_drags_new(const struct cpt_alloc *alloc,
         return cpt_error_set(error, CPT_INVALID, 0, "there is no run %zu of %zu", run,
                              records->run_count);
     }
-    status = take_run(alloc, records, run, &own);
+    status = take_run(alloc, records, run, &own, &tasks);
     if (status == CPT_OK) {
         made = cpt_alloc_zeroed(alloc, sizeof *made);
         status = made != NULL ? CPT_OK : CPT_NO_MEMORY;
@@ -176,9 +156,10 @@ cpt_status cpt_drags_new(const struct cpt_alloc *alloc,
     if (status == CPT_OK) {
         made->alloc = alloc;
         made->trace = own.runs->trace;
+        made->task_count = own.task_count;
         status = make_draft(made, &own, error);
     }
-    cpt_alloc_free(alloc, own.tasks);
+    cpt_alloc_free(alloc, (void *)tasks);
     if (status != CPT_OK) {
         cpt_drags_free(made);
         return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
@@ -196,7 +177,6 @@ void cpt_drags_free(struct cpt_drags *drags)
     cpt_dag_draft_free(drags->draft);
     cpt_alloc_free(drags->alloc, drags->tail_ns);
     cpt_alloc_free(drags->alloc, drags->places);
-    cpt_alloc_free(drags->alloc, drags->index.slots);
     cpt_alloc_free(drags->alloc, drags);
 }
 
@@ -232,18 +212,14 @@ static uint32_t first_after(const struct cpt_drags *drags,
     return low;
 }
 
-/* Adds the nodes of @record in the time of @step: all, or only the gap at its end. */
+/* Adds the nodes of @place in the time of @step: all, or only the gap at its end. */
 static cpt_status add_members(struct measuring *measuring,
-                              const struct cpti_drag_step *step, const void *record,
-                              bool is_gap)
+                              const struct cpti_drag_step *step,
+                              const struct cpti_dag_place *place, bool is_gap)
 {
     const struct cpt_drags *drags = measuring->drags;
-    const struct cpti_dag_place *place = find_place(drags, record);
     cpt_status status = CPT_OK;
 
-    if (place == NULL) {
-        return CPT_OK;
-    }
     for (uint32_t node = first_after(drags, place, step->begin_ns);
          node < place->end && status == CPT_OK; node++) {
         const uint64_t begin_ns = begin_of(drags, node);
@@ -259,9 +235,9 @@ static cpt_status add_members(struct measuring *measuring,
                         end_ns < step->end_ns))) {
             continue;
         }
-        status = cpt_alloc_grow(drags->alloc, (void **)&measuring->members,
-                                &measuring->capacity, measuring->count + 1, MEMBERS_MAX,
-                                sizeof *measuring->members);
+        status = cpti_dag_grow(drags->alloc, (void **)&measuring->members,
+                               &measuring->capacity, measuring->count + 1, MEMBERS_MAX,
+                               sizeof *measuring->members);
         if (status == CPT_OK) {
             measuring->members[measuring->count++] =
                 (struct cpti_dag_member){drags->dag->place[node], to_ns - from_ns};
@@ -275,21 +251,25 @@ static cpt_status list_windows(struct measuring *measuring,
                                const struct cpti_drag_step *steps, size_t count,
                                struct cpti_dag_window *windows)
 {
+    const struct cpti_dag_place *place = find_place(measuring->drags, &steps[0]);
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
         const struct cpti_drag_step *step = &steps[i];
-        const struct cpti_drag_step *next = i + 1 < count ? &steps[i + 1] : NULL;
+        const struct cpti_dag_place *next =
+            i + 1 < count ? find_place(measuring->drags, &steps[i + 1]) : NULL;
 
         windows[i].first = measuring->count;
-        if (step->is_known && step->record != NULL) {
-            status = add_members(measuring, step, step->record, false);
-            if (status == CPT_OK && next != NULL && !next->is_call &&
-                next->record != NULL && next->record != step->record) {
-                status = add_members(measuring, step, next->record, true);
-            }
+        if (step->is_known && place != NULL) {
+            status = add_members(measuring, step, place, false);
+        }
+        if (step->is_known && step->record != NULL && next != NULL && next != place &&
+            !steps[i + 1].is_call && status == CPT_OK &&
+            begin_of(measuring->drags, next->first) < step->end_ns) {
+            status = add_members(measuring, step, next, true);
         }
         windows[i].end = measuring->count;
+        place = next;
     }
     return status;
 }

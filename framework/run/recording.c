@@ -262,6 +262,10 @@ cpt_status cpti_walk_open(void *context, struct cpt_trace_task *task)
     const struct cpti_plan_task *plan = &request->plan->tasks[traced->number];
     const struct cpti_record *record = &request->records[traced->number];
 
+    if (traced->is_open) {
+        return CPT_OK; /* for the drags */
+    }
+    traced->is_open = true;
     task->name = plan->frame_name;
     task->group = plan->group;
     task->executor = request->executor_name;
@@ -313,6 +317,7 @@ void cpti_walk_forget(const struct cpti_walk *walk)
 {
     for (size_t i = 0; i < walk->trace_count; i++) {
         walk->request->records[walk->traces[i]->number].trace_index = 0;
+        walk->traces[i]->is_open = false;
     }
 }
 

@@ -41,22 +41,30 @@ struct making {
     struct cpt_request *request;
 };
 
-/* The place of another item, or NULL. */
-static void *add(struct making *making, struct list *list, size_t item_bytes)
+static bool grow(struct making *making, struct list *list, size_t capacity,
+                 size_t item_bytes)
 {
-    if (list->count == list->capacity) {
-        const size_t capacity =
-            list->capacity != 0 ? 2 * list->capacity : (size_t)FIRST_ITEMS;
-        void *items = cpt_arena_take(making->arena, capacity * item_bytes);
+    void *items = cpt_arena_take(making->arena, capacity * item_bytes);
 
-        if (items == NULL) {
-            return NULL;
-        }
-        if (list->count != 0) {
-            memcpy(items, list->items, list->count * item_bytes);
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (items == NULL) {
+        return false;
+    }
+    if (list->count != 0) {
+        memcpy(items, list->items, list->count * item_bytes);
+    }
+    list->items = items;
+    list->capacity = capacity;
+    return true;
+}
+
+/* The place of another item, or NULL. */
+static inline void *add(struct making *making, struct list *list, size_t item_bytes)
+{
+    if (list->count == list->capacity &&
+        !grow(making, list,
+              list->capacity != 0 ? 2 * list->capacity : (size_t)FIRST_ITEMS,
+              item_bytes)) {
+        return NULL;
     }
     return (unsigned char *)list->items + item_bytes * list->count++;
 }
@@ -334,5 +342,6 @@ cpt_status cpti_walk_dag(struct cpti_walk *walk, struct cpt_arena *arena,
         status = open_run(&making, 0, false);
     }
     *records = records_of(&making);
+    records->task_runs = NULL; /* all are of the only one */
     return status;
 }

@@ -142,6 +142,7 @@ struct cpti_task_trace {
     /* Covers the waits that there was no memory to record, from the first to the
      * last */
     struct cpt_trace_await lost;
+    bool is_open; /* a walk, which goes on, has filled in the task */
 };
 
 /* One task that others may start. Guarded by the request's lock. */

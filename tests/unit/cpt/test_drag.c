@@ -497,6 +497,66 @@ static void test_no_records(void)
     expect_drags(unknown, 1);
 }
 
+enum { CALLS = 40, WAITS = 2000 };
+
+/* A task issues calls, noted in any order, and waits for all; the first of them comes
+ * last. The next one of them, the wait of which began at 50, came at 139. */
+static void test_many_cuts(void)
+{
+    static struct cpt_trace_call calls[CALLS];
+    static struct cpt_dag_arrival arrivals[CALLS];
+    struct cpt_trace_await await;
+    struct cpt_trace_task task = trace_task("A1", NULL, 0, 210);
+    struct cpt_trace_task *tasks[] = {&task};
+    struct cpt_trace trace = {
+        .entry = cpt_bytes_of("A: /"), .answered_by = &task, .response_ns = 210 * MS};
+    const struct cpt_dag_run run = {&trace, NULL};
+    const struct cpt_dag_records records = {&run, 1, tasks, NULL, 1, arrivals, CALLS};
+    struct cpt_drags *drags = NULL;
+
+    for (uint32_t i = 0; i < CALLS; i++) {
+        const uint32_t at = i * 17 % CALLS;
+
+        calls[i] =
+            trace_call("B1", &task, 7 + at, at == 0 ? 200 : (uint64_t)100 + i % CALLS);
+        arrivals[i] = (struct cpt_dag_arrival){.waiter = &task,
+                                               .call = &calls[i],
+                                               .arrive_ns = calls[i].arrive_ns,
+                                               .await = &await};
+    }
+    trace_wait(&task, &await, &calls[0], NULL, 50, 200);
+    CU_ASSERT_EQUAL(cpt_drags_new(NULL, &records, 0, &drags, NULL), CPT_OK);
+    trace.drags = drags;
+    trace_expect(&trace, "A1 7 ~7, A1;B1 193 ~61, A1 10 ~10");
+    cpt_drags_free(drags);
+}
+
+/* Steps that begin one before the other, and calls before all of them: each of these
+ * would be sought among all steps. A file may take the time, a walk may not. */
+static void test_steps_out_of_order(void)
+{
+    static struct cpt_trace_call calls[WAITS];
+    static struct cpt_trace_await awaits[WAITS];
+    struct cpt_trace_task task = trace_task("A1", NULL, 1, WAITS + 10);
+    struct cpt_trace_task *tasks[] = {&task};
+    const struct cpt_trace trace = {.entry = cpt_bytes_of("A: /"),
+                                    .answered_by = &task,
+                                    .response_ns = (WAITS + 10) * (uint64_t)MS};
+    const struct cpt_dag_run run = {&trace, NULL};
+    const struct cpt_dag_records records = {&run, 1, tasks, NULL, 1, NULL, 0};
+    struct cpt_dag_draft *draft = cpt_dag_draft_new(NULL, 0);
+    struct cpt_dag_recorded recorded;
+    struct cpt_drags *drags = NULL;
+
+    for (uint32_t i = 0; i < WAITS; i++) {
+        calls[i] = trace_call("B1", &task, 0, WAITS - i + 1);
+        trace_wait(&task, &awaits[i], &calls[i], NULL, WAITS - i + 1, WAITS - i + 1);
+    }
+    CU_ASSERT_EQUAL(cpt_drags_new(NULL, &records, 0, &drags, NULL), CPT_LIMIT);
+    CU_ASSERT_EQUAL(cpt_dag_draft_trace(draft, &records, &recorded), CPT_OK);
+    cpt_dag_draft_free(draft);
+}
+
 static void test_arguments(void)
 {
     const struct cpt_dag_records none = {0};
@@ -544,5 +604,7 @@ CU_TestInfo cpt_drag_tests[] = {
     {"no records", test_no_records},
     {"arguments", test_arguments},
     {"no memory", test_no_memory},
+    {"many cuts of a step", test_many_cuts},
+    {"steps out of order", test_steps_out_of_order},
     CU_TEST_INFO_NULL,
 };
