@@ -328,6 +328,18 @@ static bool wants_drags(const struct cpt_request *request)
     return request->keeps_edges && request->inherited.ask.wants_drag;
 }
 
+/* Whether there are more records than drags are made of. */
+static bool is_too_large(const struct cpt_request *request)
+{
+    const struct cpt_plan *plan = request->plan;
+    size_t count = plan->task_count + request->noted_count;
+
+    for (uint32_t i = 0; i < plan->task_count && count <= CPTI_DRAG_RECORDS_MAX; i++) {
+        count += plan->tasks[i].input_count;
+    }
+    return count > CPTI_DRAG_RECORDS_MAX;
+}
+
 /* The drags of the request of @walk, which has just begun; NULL: there are none, which
  * is counted. The records lie in @arena. Lock held if the request is shared. */
 static struct cpt_drags *make_drags(struct cpti_walk *walk, struct cpt_arena *arena)
@@ -337,8 +349,7 @@ static struct cpt_drags *make_drags(struct cpti_walk *walk, struct cpt_arena *ar
     struct cpt_drags *drags = NULL;
     struct cpt_dag_records records;
 
-    if (request->plan->task_count > CPTI_DRAG_TASKS_MAX ||
-        cpti_walk_dag(walk, arena, &records) != CPT_OK ||
+    if (is_too_large(request) || cpti_walk_dag(walk, arena, &records) != CPT_OK ||
         cpt_drags_new(request->alloc, &records, 0, &drags, NULL) != CPT_OK) {
         drags = NULL;
     }
@@ -361,7 +372,7 @@ static cpt_status walk_locked(struct cpti_walk *walk, struct cpt_path *path,
     cpt_status status = cpti_walk_add_waited(walk);
 
     if (wants_drags(request)) {
-        cpt_arena_init(&arena, request->alloc, 0, CPTI_DRAG_BYTES_MAX);
+        cpt_arena_init(&arena, request->alloc, 0, 0);
         drags = status == CPT_OK ? make_drags(walk, &arena) : NULL;
     }
     trace->drags = drags;

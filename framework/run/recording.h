@@ -304,6 +304,7 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     await->resume_ns = UINT64_MAX; /* not yet */
     task->await = await;
     if (task->request->keeps_edges) {
+        task->request->noted_count++;
         cpti_edges_block(task);
     }
 }
@@ -458,6 +459,7 @@ static inline struct cpt_trace_call *cpti_record_call(struct cpt_request *reques
     call->number = request->calls != NULL ? request->calls->number + 1 : 0;
     call->next = request->calls;
     request->calls = call;
+    request->noted_count++;
     return &call->call;
 }
 

@@ -49,6 +49,7 @@ static struct cpti_edge *new_edge(const struct cpt_task *task,
         cpti_record_lost(task->request);
         return NULL;
     }
+    task->request->noted_count++;
     edge->pending = pending;
     edge->call = pending->call;
     edge->giver = pending->stands_for;

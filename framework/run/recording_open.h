@@ -45,9 +45,10 @@ struct cpt_trace_task *cpti_walk_task(struct cpti_walk *walk, uint32_t number);
 /* Fills it in; @context is the walk. See struct cpt_trace.open_task. */
 cpt_status cpti_walk_open(void *context, struct cpt_trace_task *task);
 
-/* The most tasks of a plan, and bytes of records, of a path with drags: what they take
- * before the answer is sent is bounded. */
-enum { CPTI_DRAG_TASKS_MAX = 8192, CPTI_DRAG_BYTES_MAX = 8 << 20 };
+/* The most records that the drags of a path are made of: tasks and their inputs, calls,
+ * waits, and what came for these. So what is done before the answer is sent, with the
+ * lock, is bounded: a few milliseconds, and as many megabytes (docs/benchmarks.md). */
+enum { CPTI_DRAG_RECORDS_MAX = 20000 };
 
 /*
  * All records of the request of @walk, whose runs are calls; they lie in @arena, among

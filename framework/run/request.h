@@ -326,6 +326,7 @@ struct cpt_request {
     struct cpti_failed_call *failed_call;  /* guarded by lock; see call.h */
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
     struct cpti_call *calls; /* if it keeps edges, newest first; guarded by lock */
+    size_t noted_count;      /* likewise: its calls, waits and edges */
     uint64_t *off_cpu_ns;    /* of first steps, by number; NULL: not measured */
     const struct cpt_trace_starved **starved; /* likewise */
     struct cpti_queued *_Atomic queued; /* by number; NULL: no task has queued behind

@@ -234,7 +234,8 @@ static void test_a_component(void)
 
 /* --- The limit --- */
 
-enum { MANY = CPTI_DRAG_TASKS_MAX + 1 };
+/* A task has an input, that of Fig 2c also two calls, a wait, and what came for it. */
+enum { BESIDE_RECORDS = 5, MANY = (CPTI_DRAG_RECORDS_MAX - BESIDE_RECORDS) / 2 + 1 };
 
 static cpt_status idle(struct cpt_task *task)
 {
@@ -283,6 +284,42 @@ static void test_too_many_tasks(void)
     close_pair();
 }
 
+/* A call, a wait, and what came for it; beside them the task and its input. */
+enum { NAPS_MAX = (CPTI_DRAG_RECORDS_MAX - 2) / 3 };
+
+static int nap_count;
+
+static cpt_status naps(struct cpt_task *task)
+{
+    int *count = cpt_state(task, int);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(count);
+    return (*count)++ == nap_count ? a_answer(task)
+                                   : cpt_await(task, cpt_sleep(task, "nap", MS), naps);
+}
+
+static const struct cpt_task_def nap_tasks[] = {
+    {"A1", naps, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph napping = {"A", CPT_GIVES(rpc_request),
+                                         CPT_GIVES(rpc_reply), nap_tasks, 1};
+
+/* What a task did counts as tasks do: else one that calls and waits again and again
+ * would hold up its answer. */
+static void test_too_many_waits(void)
+{
+    open_pair(never, never);
+    nap_count = NAPS_MAX;
+    ask_dragging("/most", &napping);
+    CU_ASSERT_PTR_NOT_NULL(strchr(dragged_answer(), '~'));
+    CU_ASSERT_EQUAL(counter(pair.a, "drag_paths", NULL), 1);
+    nap_count = NAPS_MAX + 1;
+    ask_dragging("/more", &napping);
+    CU_ASSERT_PTR_NULL(strchr(dragged_answer(), '~'));
+    CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "drag_paths", NULL), 1);
+    close_pair();
+}
+
 extern CU_TestInfo cpt_drags_inband_tests[];
 CU_TestInfo cpt_drags_inband_tests[] = {
     {"drags come if they are asked for, and are logged", test_drags_come_if_asked},
@@ -292,5 +329,6 @@ CU_TestInfo cpt_drags_inband_tests[] = {
     {"a callee's drag above its segment is counted", test_a_callee_that_lies},
     {"a component has drags, too", test_a_component},
     {"a request of too many tasks goes without", test_too_many_tasks},
+    {"so does one of too many waits", test_too_many_waits},
     CU_TEST_INFO_NULL,
 };
