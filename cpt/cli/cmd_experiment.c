@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR_CELLS = 10, GRAPHS_MAX = 4096 };
+enum { BAR_CELLS = 10 };
 
 /* One run of the command. */
 struct experiment {
@@ -56,20 +56,19 @@ static bool needs_no_path(const void *context, const struct cpt_record *record)
 
 static int add_graphs(struct experiment *experiment)
 {
-    const char *files[GRAPHS_MAX];
-    struct cpti_kept_options options = {.files = files,
-                                        .visit = cpti_experiment_rows_predict,
+    struct cpti_arguments files;
+    struct cpti_kept_options options = {.visit = cpti_experiment_rows_predict,
                                         .context = &experiment->rows};
+    int status = cpti_kept_option(experiment->arguments, "graphs", &files);
 
-    while ((files[options.file_count] = cpti_value_at(experiment->arguments, "graphs",
-                                                      options.file_count)) != NULL) {
-        if (++options.file_count == GRAPHS_MAX) {
-            return cpti_usage("more than %d files of graphs", GRAPHS_MAX - 1);
-        }
-    }
+    options.files = files.operands;
+    options.file_count = files.operand_count;
     experiment->has_graphs = options.file_count != 0;
-    return experiment->has_graphs ? cpti_kept_graphs(&options, &experiment->kept)
-                                  : CPTI_EXIT_DONE;
+    if (status == CPTI_EXIT_DONE && experiment->has_graphs) {
+        status = cpti_kept_graphs(&options, &experiment->kept);
+    }
+    cpti_arguments_deinit(&files);
+    return status;
 }
 
 /* --- As JSON --- */
@@ -264,9 +263,6 @@ static int show(struct experiment *experiment)
                            "see docs/experiments.md");
     }
     status = add_graphs(experiment);
-    if (status == CPTI_EXIT_USAGE) {
-        return status;
-    }
     if (cpti_experiment_rows_finish(&experiment->rows) != CPT_OK) {
         return cpti_failed("out of memory");
     }
@@ -435,7 +431,7 @@ static const struct cpti_option options[] = {
     {"frames", 0, "WHICH",
      "with --write: all, or names and commas; with --plan: how many; default: 1"},
     {"graphs", 'g', "FILE",
-     "predict from the kept graphs or spans in FILE; may repeat"},
+     "predict from the kept graphs or spans in FILE, or in a folder; may repeat"},
     {"guard", 0, "TIME", "with --write: stop when requests take longer"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the most sensitive frames"),

@@ -4,34 +4,28 @@
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/graphs/kept_graphs.h"
 #include "cpt/cli/web/web_server.h"
 #include "cpt/cli/web/web_whatif.h"
 
 #include <stdint.h>
 
-enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20, GRAPH_FILES_MAX = 256 };
+enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20 };
 
 /* Reads the files of --graphs. enum cpti_exit. */
 static int read_graphs(const struct cpti_arguments *arguments,
                        struct cpti_web_whatif **whatif)
 {
-    const char *files[GRAPH_FILES_MAX];
-    size_t count = 0;
+    struct cpti_arguments files;
+    int status = cpti_kept_option(arguments, "graphs", &files);
 
     *whatif = NULL;
-    for (; count < GRAPH_FILES_MAX; count++) {
-        files[count] = cpti_value_at(arguments, "graphs", count);
-        if (files[count] == NULL) {
-            break;
-        }
+    if (status == CPTI_EXIT_DONE && files.operand_count != 0) {
+        *whatif = cpti_web_whatif_new(files.operands, files.operand_count);
+        status = *whatif != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
     }
-    if (count == GRAPH_FILES_MAX) {
-        return cpti_usage("option '--graphs' is given too often");
-    }
-    if (count != 0) {
-        *whatif = cpti_web_whatif_new(files, count);
-    }
-    return count == 0 || *whatif != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+    cpti_arguments_deinit(&files);
+    return status;
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -70,8 +64,8 @@ static const struct cpti_option options[] = {
      "requests"},
     {"cache", 0, "MEGABYTES", "keep views up to this size; default: 512"},
     {"graphs", 0, "FILE",
-     "also read this graph log, or file of spans, for what-if sliders; may be "
-     "repeated"},
+     "also read this graph log, or file of spans, or a folder of them, for what-if "
+     "sliders; may be repeated"},
     {0},
 };
 
@@ -79,7 +73,7 @@ static const struct cpti_example examples[] = {
     {"cpt web paths.cptlog", "a page for a log that is still being written"},
     {"cpt web logs/", "the same for all logs of a folder, also those to come"},
     {"cpt web spans/", "the traces of a folder of spans"},
-    {"cpt web --graphs A.cptgraph --graphs B.cptgraph paths.cptlog",
+    {"cpt web --graphs graphs/ paths.cptlog",
      "with sliders: what the latency would be if frames took other times"},
     {"cpt web --port 8000 clickhouse://db:8123/paths", "the requests of a database"},
     {0},

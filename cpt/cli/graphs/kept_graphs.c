@@ -6,6 +6,7 @@
 #include "cpt/cli/graphs/kept_graphs.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/graphs/kept_sources.h"
 #include "cpt/cli/select/select.h"
@@ -108,6 +109,26 @@ int cpti_kept_none(const struct cpti_kept_options *options,
 }
 
 /* --- Files --- */
+
+int cpti_kept_option(const struct cpti_arguments *given, const char *option,
+                     struct cpti_arguments *files)
+{
+    static const struct cpti_command folders = {CPTI_KEPT_FOLDERS};
+
+    *files = (struct cpti_arguments){.command = &folders};
+    files->operands = calloc(given->option_count + 1, sizeof *files->operands);
+    if (files->operands == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (;;) {
+        const char *name = cpti_value_at(given, option, files->operand_count);
+
+        if (name == NULL) {
+            return cpti_folders_open(files);
+        }
+        files->operands[files->operand_count++] = name;
+    }
+}
 
 static int add_file(struct kept *kept, const char *name)
 {

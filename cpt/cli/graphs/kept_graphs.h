@@ -95,6 +95,12 @@ bool cpti_kept_is_log(const unsigned char *head, size_t bytes);
     .folder_noun = "graph log or span file", .is_better_in_folder = cpti_kept_is_log,  \
     .better_noun = "graph log"
 
+/* The files that the values of option --@option of @given name, those of a folder in
+ * its place, become the operands of @files. What is wrong with a folder was printed.
+ * enum cpti_exit. The caller deinits @files in each case. */
+int cpti_kept_option(const struct cpti_arguments *given, const char *option,
+                     struct cpti_arguments *files);
+
 /* Visits all requests of all files. Has printed what is wrong with a file, and how many
  * others there are. enum cpti_exit; CPTI_EXIT_FAILED also if some of the input could
  * not be read. */

@@ -16,6 +16,11 @@ request 1 >a.json
 request 2 >b.json
 make_log delays >a.cptlog
 cpt experiment --graphs a.json -g b.json a.cptlog
+mkdir graphs && cp a.json b.json graphs
+cpt experiment --graphs graphs a.cptlog >folder 2>none
+cpt experiment --graphs a.json -g b.json a.cptlog 2>none | cmp - folder
+mkdir empty && cp a.cptlog empty
+cpt experiment --graphs empty a.cptlog 2>&1 >none | grep 'has no'
 echo 'one graph does not tell how much graphs vary:'
 cpt experiment --graphs a.json a.cptlog 2>none | sed -n 3p
 cpt experiment --json --graphs a.json -g b.json a.cptlog 2>none | tee experiment.json | sed 's/"q":[^,]*/"q":_/'
