@@ -179,14 +179,15 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
         of_spans = counts->requests;
         status = cpti_exit_last(status, cpti_kept_logs_finish(kept.logs));
         if (of_spans != 0 && counts->requests != of_spans) {
-            cpti_warn("%" PRIu64 " requests are of spans, %" PRIu64 " of graph logs; "
+            cpti_warn("requests of spans: %" PRIu64 ", of graph logs: %" PRIu64 "; "
                       "a request that has both counts twice: give one kind",
                       of_spans, counts->requests - of_spans);
         }
         if (counts->others != 0) {
-            cpti_warn("%" PRIu64 " traces are left out: they have no notes of our "
-                      "services, or these do not fit together, or are too many",
-                      counts->others);
+            cpti_warn(
+                "traces that are left out, as they have no notes of our services, "
+                "or these do not fit together, or are too many: %" PRIu64,
+                counts->others);
         }
     }
     cpti_kept_spans_free(kept.spans);
