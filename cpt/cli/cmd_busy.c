@@ -451,7 +451,8 @@ static int print(const struct busy *busy, size_t row_max)
         status = print_frames(busy, most);
     }
     if (rest_count(busy, most) != 0) {
-        (void)printf("%zu more rows: %s ms normalised\n", rest_count(busy, most),
+        (void)printf("%zu more row%s: %s ms normalised\n", rest_count(busy, most),
+                     rest_count(busy, most) == 1 ? "" : "s",
                      cpti_ms(rest_of(busy, most), text));
     }
     return status;

@@ -491,7 +491,8 @@ static int print_rows(const struct contention *all, const struct cpti_tally *row
     if (rows->count > row_max) {
         char text[32];
 
-        (void)printf("%zu more rows: %s ms\n", rows->count - row_max,
+        (void)printf("%zu more row%s: %s ms\n", rows->count - row_max,
+                     rows->count - row_max == 1 ? "" : "s",
                      cpti_ms(rest_of(all, rows, row_max), text));
     }
     return status;
@@ -617,8 +618,8 @@ static int show(struct contention *all, const struct cpt_tree *tree,
 
     shown.is_capped = capped.bytes_max != 0;
     if (all->pairs.count == CPTI_TALLY_ROWS_MAX) {
-        cpti_warn("%" PRIu64 " waits are not told apart: there are too many victims, "
-                  "resources and culprits",
+        cpti_warn("waits that are not told apart, as there are too many victims, "
+                  "resources and culprits: %" PRIu64,
                   all->pairs.rows[CPTI_TALLY_ROWS_MAX - 1].wait_count);
     }
     cpti_overlaps_sort(&all->overlaps);

@@ -390,7 +390,7 @@ static int print_text(const struct culprit_command *command, size_t row_max)
                                                   : by,
                         rows);
     if (count > rows) {
-        (void)printf("%zu more rows\n", count - rows);
+        (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
     }
     print_unjudged(culprit, rows);
     return status;

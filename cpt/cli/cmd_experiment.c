@@ -199,19 +199,21 @@ static int print(const struct experiment *experiment, size_t row_max)
     const size_t agree = agreeing(rows, &compared);
     int status = CPTI_EXIT_DONE;
 
-    (void)printf("%" PRIu64 " requests took part in experiments, %" PRIu64 " did not\n",
+    (void)printf("requests that took part in experiments: %" PRIu64
+                 ", that did not: %" PRIu64 "\n",
                  rows->request_count, rows->others_count);
     for (size_t i = 0; i < rows->row_count && i < row_max; i++) {
         add_row(&table, &rows->rows[i]);
     }
     status = cpti_table_print(&table);
     if (status == CPTI_EXIT_DONE && rows->row_count > row_max) {
-        (void)printf("%zu more rows\n", rows->row_count - row_max);
+        (void)printf("%zu more row%s\n", rows->row_count - row_max,
+                     rows->row_count - row_max == 1 ? "" : "s");
     }
     if (status == CPTI_EXIT_DONE && compared != 0) {
-        (void)printf("%zu of %zu frames agree with the prediction from %" PRIu64
-                     " graphs\n",
-                     agree, compared, rows->graph_count);
+        (void)printf(
+            "frames that agree with the prediction: %zu of %zu; graphs: %" PRIu64 "\n",
+            agree, compared, rows->graph_count);
     }
     return status;
 }
@@ -233,7 +235,7 @@ static void warn(const struct experiment *experiment)
     const struct cpti_experiment_rows *rows = &experiment->rows;
 
     if (rows->malformed_count != 0) {
-        cpti_warn("%" PRIu64 " records are left out: their arm is malformed",
+        cpti_warn("records that are left out, as their arm is malformed: %" PRIu64,
                   rows->malformed_count);
     }
     for (size_t i = 0; i < rows->row_count; i++) {

@@ -428,7 +428,8 @@ static int print_rows(const struct precision *precision, size_t row_max)
         cpti_table_cell(&table, "-");
         cpti_table_cell(&table, "%s", cpti_ms(rest.mean_ns, ms));
         cpti_table_cell(&table, "-");
-        cpti_table_cell(&table, "(%zu more rows)", rest.count);
+        cpti_table_cell(&table, "(%zu more row%s)", rest.count,
+                        rest.count == 1 ? "" : "s");
     }
     free(chances);
     table.cuts_front = true;

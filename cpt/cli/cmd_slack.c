@@ -381,7 +381,8 @@ static int print(const struct slack *slack, size_t row_max)
         return CPTI_EXIT_FAILED;
     }
     if (slack->row_count > most) {
-        (void)printf("%zu more rows: %s ms of the path\n", rest_count(slack, most),
+        (void)printf("%zu more row%s: %s ms of the path\n", rest_count(slack, most),
+                     rest_count(slack, most) == 1 ? "" : "s",
                      cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));
     }
     return CPTI_EXIT_DONE;
@@ -416,7 +417,7 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
                                        .row_count = slack->row_count};
 
     if (slack->inexact_count != 0) {
-        cpti_warn("in %" PRIu64 " requests the longest path is not the latency",
+        cpti_warn("requests whose longest path is not the latency: %" PRIu64,
                   slack->inexact_count);
     }
     if (slack->requests.count == 0) {

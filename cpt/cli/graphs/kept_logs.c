@@ -269,7 +269,7 @@ int cpti_kept_logs_finish(struct cpti_kept_logs *logs)
     }
     tell_counts(counts, logs->counts->forced);
     if (counts->refused_records != 0) {
-        exit_status = cpti_failed("%" PRIu64 " records of graphs cannot be read",
+        exit_status = cpti_failed("records of graphs that cannot be read: %" PRIu64,
                                   counts->refused_records);
     }
     return exit_status;

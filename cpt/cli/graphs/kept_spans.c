@@ -140,14 +140,16 @@ int cpti_kept_spans_add(struct cpti_kept_spans *kept, struct cpti_input *input)
 static int tell_left_out(const struct cpti_traces_counts *counts)
 {
     if (counts->cut_traces > 0) {
-        cpti_warn("%" PRIu64 " traces may lack spans, for want of memory: these are "
-                  "too far apart",
-                  counts->cut_traces);
+        cpti_warn(
+            "traces that may lack spans, as these are too far apart for the memory: "
+            "%" PRIu64,
+            counts->cut_traces);
     }
     return counts->refused_traces == 0
                ? CPTI_EXIT_DONE
-               : cpti_failed("%" PRIu64 " traces are left out: they are too large",
-                             counts->refused_traces);
+               : cpti_failed(
+                     "traces that are left out, as they are too large: %" PRIu64,
+                     counts->refused_traces);
 }
 
 int cpti_kept_spans_finish(struct cpti_kept_spans *kept)

@@ -274,8 +274,9 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
         cpti_table_cell(table, "-");
     }
     cpti_table_cell(table,
-                    left_count == 0 ? "(sum of all rows)"
-                                    : "(sum of these and %" PRIu32 " more rows)",
+                    left_count == 0   ? "(sum of all rows)"
+                    : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
+                                      : "(sum of these and %" PRIu32 " more rows)",
                     left_count);
     cpti_table_short(table, "(sum of all)");
 }

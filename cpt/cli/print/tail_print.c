@@ -343,8 +343,9 @@ static int print_rows(const struct cpti_tail_print *print, size_t row_max)
     add_change(&table, &total->tails);
     has_rare = has_rare || total->tails.is_rare;
     cpti_table_cell(&table,
-                    left_count == 0 ? "(sum of all rows)"
-                                    : "(sum of these and %" PRIu32 " more rows)",
+                    left_count == 0   ? "(sum of all rows)"
+                    : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
+                                      : "(sum of these and %" PRIu32 " more rows)",
                     left_count);
     status = print_table(print, &table);
     if (has_rare) {

@@ -97,18 +97,18 @@ static void put_latencies(const struct cpti_whatif *answer, FILE *file)
         (void)fputs("</tr>\n", file);
     }
     (void)fprintf(file,
-                  "</tbody></table>\n<p class=\"soft\">%zu requests of which all "
-                  "is known; queues %s; the intervals are paired.",
+                  "</tbody></table>\n<p class=\"soft\">Requests of which all is "
+                  "known: %zu; queues %s; the intervals are paired.",
                   answer->set->count, answer->replays_queues ? "replayed" : "kept");
     if (answer->counts.clamped != 0) {
-        (void)fprintf(file,
-                      " %" PRIu64 " times would have been less than 0, and are 0.",
-                      answer->counts.clamped);
+        (void)fprintf(
+            file, " Times that would have been less than 0, and are 0: %" PRIu64 ".",
+            answer->counts.clamped);
     }
     if (answer->counts.circles != 0) {
         (void)fprintf(file,
-                      " %" PRIu64 " requests would wait for themselves: left as they "
-                      "were.",
+                      " Requests left as they were, as they would wait for "
+                      "themselves: %" PRIu64 ".",
                       answer->counts.circles);
     }
     (void)fputs("</p>\n", file);

@@ -236,16 +236,17 @@ static void print_notes(const struct cpti_whatif *whatif)
         }
     }
     if (whatif->counts.clamped != 0) {
-        (void)printf("%" PRIu64 " times would have been less than 0, and are 0\n",
+        (void)printf("times that would have been less than 0, and are 0: %" PRIu64 "\n",
                      whatif->counts.clamped);
     }
     if (whatif->counts.circles != 0) {
-        (void)printf("%" PRIu64
-                     " requests would wait for themselves: left as they were\n",
+        (void)printf("requests left as they were, as they would wait for themselves: "
+                     "%" PRIu64 "\n",
                      whatif->counts.circles);
     }
     if (whatif->other_count != 0) {
-        (void)printf("%" PRIu64 " requests are replayed otherwise without a change\n",
+        (void)printf("requests that are replayed otherwise without a change: %" PRIu64
+                     "\n",
                      whatif->other_count);
     }
 }
@@ -269,7 +270,8 @@ static int print(const struct shown *shown, size_t row_max)
         }
     }
     if (row_count(whatif) > most) {
-        (void)printf("%zu more rows\n", row_count(whatif) - most);
+        (void)printf("%zu more row%s\n", row_count(whatif) - most,
+                     row_count(whatif) - most == 1 ? "" : "s");
     }
     return status;
 }

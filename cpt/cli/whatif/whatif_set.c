@@ -92,14 +92,14 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
 static void tell(const struct cpti_whatif_set *set)
 {
     if (set->excess_count != 0) {
-        cpti_warn("%llu requests are left out: the others have %llu nodes and edges, "
-                  "and no more than %llu are kept in memory",
-                  (unsigned long long)set->excess_count,
-                  (unsigned long long)set->part_count,
-                  (unsigned long long)set->parts_max);
+        cpti_warn(
+            "requests that are left out, as the others have %llu nodes and edges, "
+            "and no more than %llu are kept in memory: %llu",
+            (unsigned long long)set->part_count, (unsigned long long)set->parts_max,
+            (unsigned long long)set->excess_count);
     }
     if (set->inexact_count != 0) {
-        cpti_warn("in %llu requests the longest path is not the latency",
+        cpti_warn("requests whose longest path is not the latency: %llu",
                   (unsigned long long)set->inexact_count);
     }
 }
