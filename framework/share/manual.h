@@ -40,6 +40,7 @@ struct cpt_manual {
     struct cpti_part *current;
     struct cpti_part *newest;
     struct cpti_manual_arrival *arrivals; /* newest first, if it wants_drags */
+    size_t drag_record_count;      /* likewise: these, and waits of calls that passed */
     size_t lost_depth;             /* parts within `current` that were not noted */
     struct cpt_trace_await *await; /* the current wait, or NULL */
     uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */

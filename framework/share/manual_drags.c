@@ -24,15 +24,31 @@
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
 
+enum { TOO_MANY = CPTI_MANUAL_DRAG_RECORDS_MAX + 1 };
+
 struct cpti_manual_arrival {
     struct cpt_dag_arrival arrival;
     struct cpti_manual_arrival *previous;
 };
 
+/* Memory for what only drags need; NULL: there will be none. The path does not need it,
+ * so no record is lost then; and of too many no more take what the path may need. */
+static void *take(struct cpt_manual *manual, size_t bytes)
+{
+    void *memory = NULL;
+
+    if (manual->drag_record_count <= CPTI_MANUAL_DRAG_RECORDS_MAX) {
+        memory = cpt_arena_take(&manual->arena, bytes);
+        manual->drag_record_count =
+            memory != NULL ? manual->drag_record_count + 1 : TOO_MANY;
+    }
+    return memory;
+}
+
 void cpti_manual_add_arrival(struct cpt_manual *manual, struct cpt_trace_await *await,
                              struct cpt_trace_call *call)
 {
-    struct cpti_manual_arrival *added = cpti_manual_take(manual, sizeof *added);
+    struct cpti_manual_arrival *added = take(manual, sizeof *added);
 
     if (added != NULL) {
         added->arrival = (struct cpt_dag_arrival){.waiter = &manual->current->task,
@@ -46,7 +62,7 @@ void cpti_manual_add_arrival(struct cpt_manual *manual, struct cpt_trace_await *
 
 void cpti_manual_add_pass(struct cpt_manual *manual, struct cpt_trace_call *call)
 {
-    struct cpt_trace_await *await = cpti_manual_take(manual, sizeof *await);
+    struct cpt_trace_await *await = take(manual, sizeof *await);
 
     if (await != NULL) {
         cpti_manual_await(manual->current, await, call->arrive_ns);
@@ -93,8 +109,9 @@ static bool list_records(const struct cpt_manual *manual, struct cpt_arena *aren
     struct cpt_trace_task **tasks = NULL;
     struct cpt_dag_arrival *arrivals = NULL;
 
-    if (count_records(manual, &part_count, &arrival_count) >
-        CPTI_MANUAL_DRAG_RECORDS_MAX) {
+    if (manual->drag_record_count == TOO_MANY ||
+        count_records(manual, &part_count, &arrival_count) >
+            CPTI_MANUAL_DRAG_RECORDS_MAX) {
         return false;
     }
     tasks = cpt_arena_take(arena, part_count * sizeof(struct cpt_trace_task *));

@@ -270,6 +270,28 @@ static void test_limit(void)
     close_pair();
 }
 
+/* Of too many records the path is what it is without drags: what only drags need does
+ * not take the memory of what follows. */
+static void test_path_above_the_limit(void)
+{
+    static const char *const asks[] = {"1;max=2000", DRAG};
+
+    open_pair(never, never);
+    for (int i = 0; i < 2; i++) {
+        struct cpt_manual *manual = begin(asks[i]);
+
+        for (int call = 0; call < 60000; call++) {
+            cpt_manual_call_end(manual, cpt_manual_call_begin(manual, "B: /0"), NULL);
+            spend(1);
+        }
+        call_for(manual, "B: /last", 1);
+        expect(manual, "A: / 60000, A: /;B: /last;" BLIND " 1");
+        CU_ASSERT_EQUAL(counter(pair.a, "lost_events", NULL), 0);
+        CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), i);
+    }
+    close_pair();
+}
+
 /* Records that were lost: no drag is known. */
 static void test_lost_records(void)
 {
@@ -354,7 +376,8 @@ CU_TestInfo cpt_manual_drags_tests[] = {
     {"a callee's drags are capped", test_callee_is_capped},
     {"not asked: the same bytes", test_not_asked},
     {"above the limit there are none, which is counted", test_limit},
-    {"… and if records were lost", test_lost_records},
+    {"… and the path is whole", test_path_above_the_limit},
+    {"there are none if records were lost", test_lost_records},
     {"a request of no time", test_no_time},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
