@@ -148,14 +148,14 @@ const char *cpti_whatif_frame_text(const struct cpti_whatif_set *set, size_t fra
     return text;
 }
 
-/* Whether any frame has a name of @frames. */
+/* Whether any frame has a name of @frames, whatever its kind is. */
 static bool has_frame(const struct cpti_whatif_set *set,
-                      const struct cpt_whatif_frames *frames, bool is_edge)
+                      const struct cpt_whatif_frames *frames)
 {
     for (size_t i = 0; i < cpt_whatif_frame_count(set->whatif); i++) {
         struct cpt_dag_name name = cpt_whatif_frame(set->whatif, i);
 
-        name.kind = is_edge ? CPT_DAG_STEP : name.kind;
+        name.kind = CPT_DAG_STEP;
         if (cpt_whatif_has(frames, &name) != 0) {
             return true;
         }
@@ -239,10 +239,10 @@ static int tell_unmatched(const struct cpti_whatif_set *set,
     if (term->verb == CPT_WHATIF_WORKERS) {
         return tell_executors(set, text, term->frames.name);
     }
-    if (!has_frame(set, &term->frames, is_edge)) {
+    if (!is_edge || !has_frame(set, &term->frames)) {
         return tell_missing(set, text, term->frames.name);
     }
-    if (is_edge && !has_frame(set, &term->other, true)) {
+    if (!has_frame(set, &term->other)) {
         return tell_missing(set, text, term->other.name);
     }
     return cpti_usage(term->verb == CPT_WHATIF_ADD

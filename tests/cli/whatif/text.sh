@@ -15,7 +15,7 @@ cpt whatif --best 2 --sweep 100% spans.json
 cpt whatif --set 'C: C1=1ms' --output new.cptlog spans.json >printed
 cpt report new.cptlog
 echo 'wrong:'
-for term in '--set=A: d=0' '--set=A: a=fast' '--cut=A: c -> A: a' '--add=A: a -> B: b' '--workers=B=3' '--queues=some' '--sweep=1' '--sweep=0%' '--best=0' '--best=3x' \
+for term in '--set=A: d=0' '--set=A: a <queue>=0' '--set=A: a=fast' '--cut=A: c -> A: a' '--add=A: a -> B: b' '--workers=B=3' '--queues=some' '--sweep=1' '--sweep=0%' '--best=0' '--best=3x' \
     '--terms=none' '--terms=.' '--where=latency > p99'; do
     cpt whatif "$term" spans.json
     echo "exit $?"
