@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct kept {
     struct cpti_kept_spans *spans;
@@ -159,6 +160,81 @@ static int add_file(struct kept *kept, const char *name)
     return status;
 }
 
+/* A name that was given, and its file. */
+struct given {
+    dev_t device;
+    ino_t number;
+    size_t at; /* its place among the names */
+};
+
+static int compare_given(const void *left, const void *right)
+{
+    const struct given *a = left;
+    const struct given *b = right;
+
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    if (a->number != b->number) {
+        return a->number < b->number ? -1 : 1;
+    }
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Which names are further ones of a regular file that came before; the caller frees
+ * them. NULL: no memory. */
+static bool *mark_again(const struct cpti_kept_options *options)
+{
+    struct given *given = calloc(options->file_count + 1, sizeof *given);
+    bool *is_again = calloc(options->file_count + 1, sizeof *is_again);
+    size_t count = 0;
+
+    if (given == NULL || is_again == NULL) {
+        free(given);
+        free(is_again);
+        return NULL;
+    }
+    for (size_t i = 0; i < options->file_count; i++) {
+        struct stat about;
+
+        if (strcmp(options->files[i], "-") != 0 &&
+            stat(options->files[i], &about) == 0 && S_ISREG(about.st_mode)) {
+            given[count++] = (struct given){about.st_dev, about.st_ino, i};
+        }
+    }
+    qsort(given, count, sizeof *given, compare_given);
+    for (size_t i = 1; i < count; i++) {
+        is_again[given[i].at] = given[i].device == given[i - 1].device &&
+                                given[i].number == given[i - 1].number;
+    }
+    free(given);
+    return is_again;
+}
+
+/* Each file once: of a record that comes twice, none would count. */
+static int add_files(struct kept *kept, const struct cpti_kept_options *options)
+{
+    bool *is_again = mark_again(options);
+    uint64_t again_count = 0;
+    int status = CPTI_EXIT_DONE;
+
+    if (is_again == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < options->file_count; i++) {
+        again_count += is_again[i];
+        if (!is_again[i]) {
+            status = cpti_exit_last(status, add_file(kept, options->files[i]));
+        }
+    }
+    if (again_count != 0) {
+        cpti_warn("files that are given again, and are read once: %" PRIu64,
+                  again_count);
+    }
+    free(is_again);
+    return status;
+}
+
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts)
 {
@@ -172,9 +248,7 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
     if (kept.spans == NULL || kept.logs == NULL) {
         status = cpti_failed("out of memory");
     } else {
-        for (size_t i = 0; i < options->file_count; i++) {
-            status = cpti_exit_last(status, add_file(&kept, options->files[i]));
-        }
+        status = add_files(&kept, options);
         status = cpti_exit_last(status, cpti_kept_spans_finish(kept.spans));
         of_spans = counts->requests;
         status = cpti_exit_last(status, cpti_kept_logs_finish(kept.logs));

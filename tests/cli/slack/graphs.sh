@@ -12,8 +12,12 @@ echo "without B:"
 cpt slack A.cptgraph C.cptgraph
 echo "without A:"
 cpt slack B.cptgraph C.cptgraph; echo "exit $?"
-echo "B twice:"
-cpt slack A.cptgraph B.cptgraph B.cptgraph C.cptgraph | head -1
+echo "B twice, by three names:"
+mkdir more && ln B.cptgraph more/linked.cptgraph
+cpt slack A.cptgraph B.cptgraph B.cptgraph more C.cptgraph | head -1
+echo "a copy of B:"
+cp B.cptgraph copy.cptgraph
+cpt slack A.cptgraph B.cptgraph copy.cptgraph C.cptgraph | head -1
 echo "torn:"
 head -c 2000 B.cptgraph >torn.cptgraph
 cpt slack A.cptgraph torn.cptgraph C.cptgraph | head -1
