@@ -44,6 +44,9 @@ struct cpt_graph_join_options {
     /* If set: told what could not be read of the input that is added. */
     void (*damaged)(void *context, const struct cpt_error *error);
     void *context;
+    /* If set: told of each record whose graph cannot be read, with the context of its
+     * input, and the place of its block. */
+    void (*refused)(void *context, void *input, const struct cpt_error *error);
 };
 
 /* A graph log, read at any place. It must stay as it is until the join is freed. */

@@ -149,10 +149,22 @@ static cpt_status note_id(struct cpt_graph_join *join, uint64_t id)
     return status;
 }
 
+/* Counts a record whose graph cannot be read. */
+static void refuse(struct cpt_graph_join *join, const struct place *place,
+                   struct cpt_error *error)
+{
+    join->counts.refused_records++;
+    if (join->options.refused != NULL) {
+        error->offset = place->offset;
+        join->options.refused(join->options.context,
+                              join->inputs[place->input]->context, error);
+    }
+}
+
 static cpt_status note_record(struct cpt_graph_join *join, struct place *place,
                               const struct cpt_record *record, uint64_t offset)
 {
-    struct cpt_error error;
+    struct cpt_error error = {0};
     uint64_t id = 0;
     cpt_status status = cpt_alloc_grow(
         join->options.alloc, (void **)&join->places, &join->place_capacity,
@@ -166,7 +178,7 @@ static cpt_status note_record(struct cpt_graph_join *join, struct place *place,
     }
     join->counts.records++;
     if (cpt_graph_id(record, &id, &error) != CPT_OK) {
-        join->counts.refused_records++;
+        refuse(join, place, &error);
         return CPT_OK;
     }
     status = note_id(join, id);
@@ -472,15 +484,17 @@ static cpt_status read_record(struct cpt_graph_join *join, struct wanted wanted,
 static cpt_status read_callees(struct cpt_graph_join *join, struct cpt_error *error)
 {
     for (size_t i = 1; i < join->wanted_count; i++) {
+        const struct wanted wanted = join->wanted[i];
+        struct cpt_error own = {0};
         struct cpt_record record;
         uint64_t id = 0;
-        const cpt_status status =
-            read_record(join, join->wanted[i], &record, &id, error);
+        const cpt_status status = read_record(join, wanted, &record, &id, &own);
 
         if (status == CPT_CORRUPT || status == CPT_VERSION) {
-            join->counts.refused_records++;
+            refuse(join, &join->places[wanted.place], &own);
             join->missing_count++;
         } else if (status != CPT_OK) {
+            *error = own;
             return status;
         } else {
             join->counts.joined_records++;
@@ -503,7 +517,7 @@ static cpt_status join_at(struct cpt_graph_join *join, struct place *place,
         status =
             read_record(join, join->wanted[0], &request->record, &request->id, error);
         if (status == CPT_CORRUPT || status == CPT_VERSION) {
-            join->counts.refused_records++;
+            refuse(join, place, error);
             return CPT_CORRUPT;
         }
     }
@@ -542,6 +556,9 @@ cpt_status cpt_graph_join_next(struct cpt_graph_join *join,
                                struct cpt_graph_request *request,
                                struct cpt_error *error)
 {
+    struct cpt_error unwanted = {0};
+
+    error = error != NULL ? error : &unwanted;
     if (!join->is_sorted) {
         sort_ids(join);
     }

@@ -374,7 +374,7 @@ static void print_plan(const struct plan *plan, const struct cpt_tree *tree,
                  plan->within, cpti_ms(plan->delta_ns, text), 2 * need.traced,
                  2 * need.all);
     if (!isnan(frame_seconds)) {
-        (void)printf("%.0f s a frame, %.0f s for %.0f frames\n\n"
+        (void)printf("%.0f s a frame, %.0f s in all; frames: %.0f\n\n"
                      "experiment = delta %gms; guard ...; frames ...; each %.0fs; for "
                      "%.0fs\n",
                      ceil(frame_seconds), ceil(frame_seconds) * plan->frames,

@@ -22,6 +22,7 @@ struct cpti_kept_logs {
     struct cpti_input **inputs;
     size_t input_count, input_capacity;
     uint64_t refused; /* of the current file */
+    unsigned told;    /* records that were */
 };
 
 /* What could not be read of the current file. */
@@ -40,12 +41,26 @@ static void tell_damage(void *context, const struct cpt_error *error)
     }
 }
 
+/* Whose graph could not be read; all of them are counted at the end. */
+static void tell_refused(void *context, void *input, const struct cpt_error *error)
+{
+    struct cpti_kept_logs *logs = context;
+
+    if (logs->told < CPTI_KEPT_TOLD_MAX) {
+        logs->told++;
+        (void)cpti_failed("%s: in the block at byte %" PRIu64 ": %s",
+                          cpti_input_name(input), error->offset, error->sentence);
+    }
+}
+
 struct cpti_kept_logs *cpti_kept_logs_new(const struct cpti_kept_options *options,
                                           struct cpti_kept_counts *counts)
 {
     struct cpti_kept_logs *logs = cpt_alloc_zeroed(NULL, sizeof *logs);
-    const struct cpt_graph_join_options join = {
-        .struct_bytes = sizeof join, .damaged = tell_damage, .context = logs};
+    const struct cpt_graph_join_options join = {.struct_bytes = sizeof join,
+                                                .damaged = tell_damage,
+                                                .context = logs,
+                                                .refused = tell_refused};
 
     if (logs == NULL) {
         return NULL;
@@ -258,7 +273,7 @@ int cpti_kept_logs_finish(struct cpti_kept_logs *logs)
         }
         logs->counts->others++;
         exit_status = CPTI_EXIT_FAILED;
-        if (refused++ < CPTI_KEPT_TOLD_MAX) {
+        if (status != CPT_CORRUPT && refused++ < CPTI_KEPT_TOLD_MAX) {
             (void)cpti_failed("a request: %s", error.sentence[0] != '\0'
                                                    ? error.sentence
                                                    : cpt_status_sentence(status));

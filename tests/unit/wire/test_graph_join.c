@@ -24,8 +24,24 @@ struct files {
     struct log_memory logs[FILES];
 };
 
+/* The last record that was refused. */
+static struct {
+    const void *input;
+    uint64_t offset;
+    unsigned count;
+} refused;
+
+static void note_refused(void *context, void *input, const struct cpt_error *error)
+{
+    (void)context;
+    refused.input = input;
+    refused.offset = error->offset;
+    refused.count += error->sentence[0] != '\0';
+}
+
 /* Appends a block with the record of service @number, with @id, to @log. */
-static void write_as(struct log_memory *log, size_t number, uint64_t id, bool is_entry)
+static void write_record(struct log_memory *log, size_t number, uint64_t id,
+                         bool is_entry, bool is_damaged)
 {
     const struct cpt_record record = {.latency_ns = 1, .is_local_root = !is_entry};
     struct cpt_log_block *block = cpt_graph_log_block_new(NULL, 0);
@@ -36,11 +52,17 @@ static void write_as(struct log_memory *log, size_t number, uint64_t id, bool is
     CU_ASSERT_EQUAL_FATAL(cpt_graph_encode(&record, id, &made.services[number].records,
                                            NULL, &data, &bytes, NULL),
                           CPT_OK);
+    data[bytes - 1] |= is_damaged ? 0x80 : 0; /* a column ends within a number */
     CU_ASSERT_EQUAL_FATAL(cpt_log_block_add(block, data, bytes), CPT_OK);
     finished = cpt_log_block_finish(block);
     log_memory_append(log, finished.data, finished.bytes);
     cpt_log_block_free(block);
     free(data);
+}
+
+static void write_as(struct log_memory *log, size_t number, uint64_t id, bool is_entry)
+{
+    write_record(log, number, id, is_entry, false);
 }
 
 static void write_service(struct log_memory *log, size_t number)
@@ -59,8 +81,8 @@ static void free_files(struct files *files)
 static struct cpt_graph_join *join_of(struct files *files,
                                       const struct cpt_alloc *alloc)
 {
-    const struct cpt_graph_join_options options = {.struct_bytes = sizeof options,
-                                                   .alloc = alloc};
+    const struct cpt_graph_join_options options = {
+        .struct_bytes = sizeof options, .alloc = alloc, .refused = note_refused};
     struct cpt_graph_join *join = cpt_graph_join_new(&options, NULL);
 
     for (size_t i = 0; i < FILES && join != NULL; i++) {
@@ -212,6 +234,32 @@ static void test_left_out(void)
     CU_ASSERT_EQUAL(counts.repeated_records, 2);
 }
 
+/* Who reads the logs learns which one it is, and where. */
+static void test_refused(void)
+{
+    struct test_random random = {29};
+
+    for (size_t damaged = 0; damaged < 2; damaged++) {
+        struct files files = {0};
+        struct cpt_graph_join_counts counts;
+        uint64_t offset = 0;
+
+        make_two(&random);
+        write_as(&files.logs[1], 1, 0, false); /* nothing calls it */
+        offset = files.logs[1].bytes;
+        write_record(&files.logs[1], damaged, made.services[damaged].id, damaged == 0,
+                     true);
+        write_service(&files.logs[0], 1 - damaged);
+        refused.count = 0;
+        counts = counts_of(&files);
+        CU_ASSERT_EQUAL(counts.requests, damaged);
+        CU_ASSERT_EQUAL(counts.refused_records, 1);
+        CU_ASSERT_EQUAL(refused.count, 1);
+        CU_ASSERT_PTR_EQUAL(refused.input, &files.logs[1]);
+        CU_ASSERT_EQUAL(refused.offset, offset);
+    }
+}
+
 /* A calls B, and B's call leads back: to A, to itself, or to what A called already. */
 static void test_circles(void)
 {
@@ -290,7 +338,11 @@ static void test_no_memory(void)
 }
 
 CU_TestInfo cpt_graph_join_tests[] = {
-    {"random systems", test_systems}, {"what is left out is counted", test_left_out},
-    {"circles end", test_circles},    {"any byte may change", test_any_byte},
-    {"no memory", test_no_memory},    CU_TEST_INFO_NULL,
+    {"random systems", test_systems},
+    {"what is left out is counted", test_left_out},
+    {"what is refused has a place", test_refused},
+    {"circles end", test_circles},
+    {"any byte may change", test_any_byte},
+    {"no memory", test_no_memory},
+    CU_TEST_INFO_NULL,
 };
