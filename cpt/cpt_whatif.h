@@ -189,7 +189,9 @@ struct cpt_whatif_counts {
 };
 
 /*
- * Replays @count requests from @first on; the latency of each goes to @latency_ns.
+ * Replays @count requests from @first on; the latency of each goes to @latency_ns. The
+ * last one is remembered: asked for its times and its path next, the plan does not
+ * replay it again.
  *
  * CPT_OK; CPT_NO_MEMORY.
  */

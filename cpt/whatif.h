@@ -98,6 +98,15 @@ struct whatif_view {
     const uint64_t *wait_ns; /* for a worker, before the node; NULL: no node waits */
 };
 
+/* The request that was replayed last. Its view may be scratch of the plan. */
+struct whatif_replay {
+    size_t request; /* SIZE_MAX: none */
+    struct whatif_view view;
+    const uint64_t *finish_ns; /* of each position */
+    uint64_t latency_ns;
+    uint32_t end; /* position */
+};
+
 /* A term that changes edges: what it matches, by frame. */
 struct whatif_edge_term {
     const struct cpt_whatif_term *term;
@@ -120,6 +129,7 @@ struct cpt_whatif_plan {
     unsigned char *marks;         /* of the edge terms */
     struct whatif_queues *queues; /* NULL: queues stay */
     struct cpt_whatif_counts counts;
+    struct whatif_replay last;
     uint64_t *duration_ns; /* scratch, of a request */
     uint64_t *finish_ns;
     uint32_t *chain;

@@ -198,6 +198,7 @@ cpt_status cpt_whatif_plan_new(const struct cpt_whatif *whatif,
     }
     made->whatif = whatif;
     made->term_count = term_count;
+    made->last.request = SIZE_MAX;
     status = fill_plan(made, terms, own.replays_queues != 0, unmatched);
     if (status != CPT_OK) {
         cpt_whatif_plan_free(made);

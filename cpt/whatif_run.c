@@ -11,28 +11,34 @@
 
 enum { STACK_MAX = 128 };
 
-/* Replays @request: *@view and when its positions end. As recorded if it gets too
- * long. */
-static cpt_status replay(struct cpt_whatif_plan *plan, size_t request,
-                         struct whatif_view *view, const uint64_t **finish_ns,
-                         uint64_t *latency_ns, uint32_t *end)
+/* Makes @request the last replay of @plan. As recorded if it gets too long. */
+static cpt_status replay(struct cpt_whatif_plan *plan, size_t request)
 {
-    const cpt_status status = cpti_whatif_view(plan, request, view);
+    struct whatif_replay *last = &plan->last;
+    cpt_status status = CPT_OK;
 
+    if (last->request == request) {
+        return CPT_OK;
+    }
+    last->request = SIZE_MAX;
+    status = cpti_whatif_view(plan, request, &last->view);
     if (status != CPT_OK) {
         return status;
     }
+    last->request = request;
     if (plan->queues != NULL) {
-        *finish_ns = cpti_whatif_queues_result(plan, request, view);
-        *end = cpti_whatif_last_to_end(view, *finish_ns);
-        *latency_ns = (*finish_ns)[*end];
+        last->finish_ns = cpti_whatif_queues_result(plan, request, &last->view);
+        last->end = cpti_whatif_last_to_end(&last->view, last->finish_ns);
+        last->latency_ns = last->finish_ns[last->end];
         return CPT_OK;
     }
-    *finish_ns = plan->finish_ns;
-    if (!cpti_whatif_finish(view, plan->finish_ns, latency_ns, end)) {
+    last->finish_ns = plan->finish_ns;
+    if (!cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
+                            &last->end)) {
         plan->counts.too_long++;
-        *view = cpti_whatif_recorded(plan->whatif, request);
-        (void)cpti_whatif_finish(view, plan->finish_ns, latency_ns, end);
+        last->view = cpti_whatif_recorded(plan->whatif, request);
+        (void)cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
+                                 &last->end);
     }
     return CPT_OK;
 }
@@ -43,11 +49,10 @@ cpt_status cpt_whatif_run(struct cpt_whatif_plan *plan, size_t first, size_t cou
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
-        struct whatif_view view;
-        const uint64_t *finish_ns = NULL;
-        uint32_t end = 0;
-
-        status = replay(plan, first + i, &view, &finish_ns, &latency_ns[i], &end);
+        status = replay(plan, first + i);
+        if (status == CPT_OK) {
+            latency_ns[i] = plan->last.latency_ns;
+        }
     }
     return status;
 }
@@ -59,11 +64,13 @@ static uint64_t wait_of(const struct whatif_view *view, uint32_t position)
     return view->wait_ns != NULL ? view->wait_ns[position] : 0;
 }
 
-/* The positions of a critical path, the last one first, into the plan's chain. */
-static size_t find_chain(struct cpt_whatif_plan *plan, const struct whatif_view *view,
-                         const uint64_t *finish_ns, uint32_t end)
+/* The positions of the critical path of the last replay, the last one first, into the
+ * plan's chain. */
+static size_t find_chain(struct cpt_whatif_plan *plan)
 {
-    uint32_t at = end;
+    const struct whatif_view *view = &plan->last.view;
+    const uint64_t *finish_ns = plan->last.finish_ns;
+    uint32_t at = plan->last.end;
     size_t count = 0;
 
     while (at != CPT_DAG_NONE) {
@@ -88,27 +95,23 @@ static size_t find_chain(struct cpt_whatif_plan *plan, const struct whatif_view 
 cpt_status cpt_whatif_times(struct cpt_whatif_plan *plan, size_t request,
                             uint64_t *time_ns)
 {
-    struct whatif_view view;
-    const uint64_t *finish_ns = NULL;
-    uint64_t latency_ns = 0;
-    uint32_t end = 0;
+    const struct whatif_view *view = &plan->last.view;
+    const cpt_status status = replay(plan, request);
     size_t count = 0;
-    const cpt_status status =
-        replay(plan, request, &view, &finish_ns, &latency_ns, &end);
 
     if (status != CPT_OK) {
         return status;
     }
-    count = find_chain(plan, &view, finish_ns, end);
+    count = find_chain(plan);
     for (size_t i = 0; i < count; i++) {
-        const size_t node = view.request->node + plan->chain[i];
-        const uint64_t wait_ns = wait_of(&view, plan->chain[i]);
+        const size_t node = view->request->node + plan->chain[i];
+        const uint64_t wait_ns = wait_of(view, plan->chain[i]);
 
         time_ns[plan->whatif->frame[node] & ~WHATIF_NOT_FIRST] +=
-            view.duration_ns[plan->chain[i]];
+            view->duration_ns[plan->chain[i]];
         if (wait_ns != 0) {
             const struct whatif_line *line =
-                &plan->whatif->lines[view.request->line + plan->whatif->line[node]];
+                &plan->whatif->lines[view->request->line + plan->whatif->line[node]];
 
             time_ns[line->queue_frame] += wait_ns;
         }
@@ -224,32 +227,29 @@ cpt_status cpt_whatif_path(struct cpt_whatif_plan *plan, size_t request,
                               .path = path,
                               .entry = CPT_FRAME_NONE,
                               .frame = CPT_FRAME_NONE};
-    struct whatif_view view;
-    const uint64_t *finish_ns = NULL;
-    uint64_t latency_ns = 0;
-    uint32_t end = 0;
-    cpt_status status = replay(plan, request, &view, &finish_ns, &latency_ns, &end);
+    const struct whatif_view *view = &plan->last.view;
+    cpt_status status = replay(plan, request);
     size_t count = 0;
 
     if (status != CPT_OK) {
         return status;
     }
-    drawing.request = view.request;
+    drawing.request = view->request;
     if (entry.bytes != 0) {
         status = cpt_path_frame_add(path, CPT_FRAME_NONE, entry, CPT_KIND_WORK,
                                     &drawing.entry);
     }
-    count = find_chain(plan, &view, finish_ns, end);
+    count = find_chain(plan);
     while (count-- != 0 && status == CPT_OK) {
         const uint32_t at = plan->chain[count];
-        const size_t node = view.request->node + at;
+        const size_t node = view->request->node + at;
         const uint32_t line = plan->whatif->line[node];
         const uint32_t frame = plan->whatif->frame[node] & ~WHATIF_NOT_FIRST;
 
-        status = draw_time(&drawing, line, CPT_DAG_QUEUE, wait_of(&view, at));
+        status = draw_time(&drawing, line, CPT_DAG_QUEUE, wait_of(view, at));
         if (status == CPT_OK) {
             status = draw_time(&drawing, line, plan->whatif->frames[frame].kind,
-                               view.duration_ns[at]);
+                               view->duration_ns[at]);
         }
     }
     return status == CPT_OK ? draw_segment(&drawing) : status;

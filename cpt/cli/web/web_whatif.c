@@ -39,20 +39,6 @@ struct cpti_web_whatif {
 
 /* --- Reading --- */
 
-static cpt_status read_tree(struct cpti_web_whatif *whatif)
-{
-    struct cpt_whatif_plan *plan = NULL;
-    cpt_status status = CPT_NO_MEMORY;
-
-    if (cpti_whatif_tree_init(&whatif->before) &&
-        cpti_whatif_plan(&whatif->set, NULL, NULL, 0, false, &plan) == CPTI_EXIT_DONE) {
-        status = cpti_whatif_tree_add(&whatif->before, &whatif->set, plan,
-                                      CPTI_WHATIF_BEFORE);
-    }
-    cpt_whatif_plan_free(plan);
-    return status;
-}
-
 static void add_slider(struct cpti_web_whatif *whatif, uint32_t frame, double gain_ns)
 {
     const double path_ns = whatif->before_ns[frame];
@@ -100,14 +86,13 @@ static cpt_status choose_sliders(struct cpti_web_whatif *whatif)
 
 static bool prepare(struct cpti_web_whatif *whatif)
 {
-    cpt_status status = CPT_OK;
+    cpt_status status = CPT_NO_MEMORY;
 
-    whatif->before_ns = cpti_whatif_recorded_times(&whatif->set);
-    if (whatif->before_ns == NULL) {
-        return false; /* it was printed */
-    }
-    status = read_tree(whatif);
-    if (status == CPT_OK) {
+    if (cpti_whatif_tree_init(&whatif->before)) {
+        whatif->before_ns = cpti_whatif_recorded_times(&whatif->set, &whatif->before);
+        if (whatif->before_ns == NULL) {
+            return false; /* it was printed */
+        }
         status = choose_sliders(whatif);
     }
     if (status != CPT_OK) {
@@ -295,50 +280,29 @@ static int read_form(const struct cpti_web_query *query, struct cpti_whatif *ans
                                                      : status;
 }
 
-/* The tree of the paths, before and after. enum cpti_exit. */
-static int make_tree(const struct cpti_web_whatif *whatif,
-                     const struct cpti_whatif *answer, struct cpti_whatif_tree *tree)
-{
-    struct cpt_whatif_plan *plan = NULL;
-    cpt_status status = cpti_whatif_tree_init(tree)
-                            ? cpti_whatif_tree_copy(tree, &whatif->before)
-                            : CPT_NO_MEMORY;
-    int exit_status =
-        status == CPT_OK
-            ? cpti_whatif_plan(answer->set, answer->terms, answer->texts,
-                               answer->term_count, answer->replays_queues, &plan)
-            : cpti_failed("%s", cpt_status_sentence(status));
-
-    if (exit_status == CPTI_EXIT_DONE) {
-        status = cpti_whatif_tree_add(tree, answer->set, plan, CPTI_WHATIF_AFTER);
-        if (status != CPT_OK) {
-            exit_status = cpti_failed("%s", cpt_status_sentence(status));
-        }
-    }
-    cpt_whatif_plan_free(plan);
-    cpti_whatif_tree_sum(tree);
-    return exit_status;
-}
-
 /* The answer to terms that were read, as a page. enum cpti_exit. */
 static int put_page(const struct cpti_web_whatif *whatif, struct cpti_whatif *answer,
                     struct cpti_web_whatif_page *page, FILE *file)
 {
-    struct cpti_whatif_tree tree = {0};
-    int status = cpti_whatif_open(answer);
+    struct cpti_whatif_tree tree;
+    const cpt_status copied = cpti_whatif_tree_init(&tree)
+                                  ? cpti_whatif_tree_copy(&tree, &whatif->before)
+                                  : CPT_NO_MEMORY;
+    int status = copied == CPT_OK ? cpti_whatif_open(answer)
+                                  : cpti_failed("%s", cpt_status_sentence(copied));
 
+    answer->tree = &tree;
     if (status == CPTI_EXIT_DONE) {
         status = cpti_whatif_answer(answer);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = make_tree(whatif, answer, &tree);
-    }
-    if (status == CPTI_EXIT_DONE) {
+        cpti_whatif_tree_sum(&tree);
         page->answer = answer;
         page->tree = &tree;
         cpti_web_whatif_page_write(page, file);
         page->tree = NULL;
     }
+    answer->tree = NULL;
     cpti_whatif_tree_deinit(&tree);
     return status;
 }

@@ -85,10 +85,20 @@ int cpti_whatif_add_lines(struct cpti_whatif *whatif, char *text)
 
 /* --- The answer --- */
 
-/* Adds to @mean_ns the mean times of frames on the paths of @plan. */
-static cpt_status add_times(const struct cpti_whatif_set *set,
-                            struct cpt_whatif_plan *plan, double *mean_ns)
+/* What is asked about the requests of a plan. */
+struct survey {
+    const struct cpti_whatif_set *set;
+    struct cpt_whatif_plan *plan;
+    uint64_t *latency_ns;          /* of each request */
+    double *mean_ns;               /* of each frame, on the paths; 0 before */
+    struct cpti_whatif_tree *tree; /* of the paths; NULL: not wanted */
+    unsigned side;                 /* of the tree */
+};
+
+/* Visits each request once. */
+static cpt_status survey_all(const struct survey *survey)
 {
+    const struct cpti_whatif_set *set = survey->set;
     const size_t frames = cpt_whatif_frame_count(set->whatif);
     uint64_t *time_ns = calloc(frames + 1, sizeof *time_ns);
     cpt_status status = time_ns != NULL ? CPT_OK : CPT_NO_MEMORY;
@@ -99,41 +109,47 @@ static cpt_status add_times(const struct cpti_whatif_set *set,
     }
     for (size_t i = 0; i < set->count && status == CPT_OK; i++) {
         memset(time_ns, 0, frames * sizeof *time_ns);
-        status = cpt_whatif_times(plan, i, time_ns);
+        status = cpt_whatif_run(survey->plan, i, 1, &survey->latency_ns[i]);
+        if (status == CPT_OK) {
+            status = cpt_whatif_times(survey->plan, i, time_ns);
+        }
+        if (status == CPT_OK && survey->tree != NULL) {
+            status = cpti_whatif_tree_add(survey->tree, set, survey->plan, i,
+                                          set->weight[i] / weights, survey->side);
+        }
         for (size_t k = 0; k < frames; k++) {
-            mean_ns[k] += set->weight[i] * (double)time_ns[k] / weights;
+            if (time_ns[k] != 0) {
+                survey->mean_ns[k] += set->weight[i] * (double)time_ns[k] / weights;
+            }
         }
     }
     free(time_ns);
     return status;
 }
 
-/* The times of @plan; NULL without memory. */
-static double *times_of(const struct cpti_whatif_set *set, struct cpt_whatif_plan *plan)
+double *cpti_whatif_recorded_times(const struct cpti_whatif_set *set,
+                                   struct cpti_whatif_tree *tree)
 {
-    double *mean_ns = calloc(cpt_whatif_frame_count(set->whatif) + 1, sizeof *mean_ns);
+    struct survey survey = {.set = set, .tree = tree, .side = CPTI_WHATIF_BEFORE};
+    cpt_status status = CPT_NO_MEMORY;
 
-    if (mean_ns != NULL && add_times(set, plan, mean_ns) != CPT_OK) {
-        free(mean_ns);
-        mean_ns = NULL;
-    }
-    return mean_ns;
-}
-
-double *cpti_whatif_recorded_times(const struct cpti_whatif_set *set)
-{
-    struct cpt_whatif_plan *plan = NULL;
-    double *mean_ns = NULL;
-
-    if (cpti_whatif_plan(set, NULL, NULL, 0, false, &plan) != CPTI_EXIT_DONE) {
+    if (cpti_whatif_plan(set, NULL, NULL, 0, false, &survey.plan) != CPTI_EXIT_DONE) {
         return NULL;
     }
-    mean_ns = times_of(set, plan);
-    cpt_whatif_plan_free(plan);
-    if (mean_ns == NULL) {
-        (void)cpti_failed("out of memory");
+    survey.mean_ns =
+        calloc(cpt_whatif_frame_count(set->whatif) + 1, sizeof *survey.mean_ns);
+    survey.latency_ns = calloc(set->count + 1, sizeof *survey.latency_ns);
+    if (survey.mean_ns != NULL && survey.latency_ns != NULL) {
+        status = survey_all(&survey);
     }
-    return mean_ns;
+    cpt_whatif_plan_free(survey.plan);
+    free(survey.latency_ns);
+    if (status != CPT_OK) {
+        (void)cpti_failed("%s", cpt_status_sentence(status));
+        free(survey.mean_ns);
+        return NULL;
+    }
+    return survey.mean_ns;
 }
 
 static int by_change(const void *left, const void *right)
@@ -168,8 +184,9 @@ static cpt_status count_others(struct cpti_whatif *whatif, struct cpt_whatif_pla
 static int survey_before(struct cpti_whatif *whatif)
 {
     struct cpt_whatif_plan *plan = NULL;
-    double *own =
-        whatif->before_ns == NULL ? cpti_whatif_recorded_times(whatif->set) : NULL;
+    double *own = whatif->before_ns == NULL
+                      ? cpti_whatif_recorded_times(whatif->set, NULL)
+                      : NULL;
     const double *before_ns = own != NULL ? own : whatif->before_ns;
     int status = before_ns != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
 
@@ -187,17 +204,23 @@ static int survey_before(struct cpti_whatif *whatif)
     return status;
 }
 
-/* The times of frames, after. */
-static cpt_status take_times(struct cpti_whatif *whatif, struct cpt_whatif_plan *plan)
+/* Latencies, times of frames and paths, after. */
+static cpt_status survey_plan(struct cpti_whatif *whatif, struct cpt_whatif_plan *plan)
 {
-    double *mean_ns = times_of(whatif->set, plan);
-    cpt_status status = CPT_OK;
+    const struct survey survey = {
+        .set = whatif->set,
+        .plan = plan,
+        .latency_ns = whatif->after_ns,
+        .mean_ns = calloc(whatif->shift_count + 1, sizeof *survey.mean_ns),
+        .tree = whatif->tree,
+        .side = CPTI_WHATIF_AFTER};
+    const cpt_status status =
+        survey.mean_ns != NULL ? survey_all(&survey) : CPT_NO_MEMORY;
 
-    for (size_t k = 0; k < whatif->shift_count && mean_ns != NULL; k++) {
-        whatif->shifts[k].after_ns = mean_ns[k];
+    for (size_t k = 0; k < whatif->shift_count && status == CPT_OK; k++) {
+        whatif->shifts[k].after_ns = survey.mean_ns[k];
     }
-    status = mean_ns != NULL ? CPT_OK : CPT_NO_MEMORY;
-    free(mean_ns);
+    free(survey.mean_ns);
     return status;
 }
 
@@ -212,11 +235,8 @@ static int survey_after(struct cpti_whatif *whatif)
     if (exit_status != CPTI_EXIT_DONE) {
         return exit_status;
     }
-    status = cpt_whatif_run(plan, 0, whatif->set->count, whatif->after_ns);
+    status = survey_plan(whatif, plan);
     whatif->counts = cpt_whatif_counts(plan);
-    if (status == CPT_OK) {
-        status = take_times(whatif, plan);
-    }
     if (status == CPT_OK &&
         !cpti_whatif_compare(&whatif->order, whatif->after_ns, true, &whatif->stats)) {
         status = CPT_NO_MEMORY;

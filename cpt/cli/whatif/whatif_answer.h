@@ -14,6 +14,7 @@
 
 #include "cpt/cli/whatif/whatif_stats.h"
 #include "cpt/cli/whatif/whatif_sweep.h"
+#include "cpt/cli/whatif/whatif_tree.h"
 
 /* A frame's mean time on the paths. */
 struct cpti_whatif_shift {
@@ -34,7 +35,8 @@ struct cpti_whatif {
     const char *output; /* a path log; NULL: none is written */
     size_t best_count;
     struct cpti_whatif_trial trial;
-    const double *before_ns; /* times of frames as recorded; NULL: are computed */
+    const double *before_ns;       /* times of frames as recorded; NULL: are computed */
+    struct cpti_whatif_tree *tree; /* gets the new paths; borrowed; NULL: not wanted */
     /* The answer: */
     struct cpti_whatif_order order;
     struct cpti_whatif_stats stats;
@@ -70,8 +72,9 @@ int cpti_whatif_open(struct cpti_whatif *whatif);
 int cpti_whatif_answer(struct cpti_whatif *whatif);
 
 /* The mean time of each frame on the recorded paths, for whatif->before_ns; the caller
- * frees it. NULL with the error printed. */
-double *cpti_whatif_recorded_times(const struct cpti_whatif_set *set);
+ * frees it. @tree gets these paths; NULL: not wanted. NULL with the error printed. */
+double *cpti_whatif_recorded_times(const struct cpti_whatif_set *set,
+                                   struct cpti_whatif_tree *tree);
 
 void cpti_whatif_free(struct cpti_whatif *whatif); /* not its set; may be NULL */
 

@@ -7,14 +7,17 @@
 
 bool cpti_whatif_tree_init(struct cpti_whatif_tree *tree)
 {
-    *tree = (struct cpti_whatif_tree){.frames = cpt_path_new(NULL)};
-    return tree->frames != NULL;
+    *tree = (struct cpti_whatif_tree){.frames = cpt_path_new(NULL),
+                                      .path = cpt_path_new(NULL)};
+    return tree->frames != NULL && tree->path != NULL;
 }
 
 void cpti_whatif_tree_deinit(struct cpti_whatif_tree *tree)
 {
     cpt_path_free(tree->frames);
+    cpt_path_free(tree->path);
     cpt_alloc_free(NULL, tree->branches);
+    cpt_alloc_free(NULL, tree->map);
 }
 
 /* Sets *@at to the frame of the tree that is frame @index of @path below @parent. */
@@ -50,29 +53,20 @@ static cpt_status map_frames(struct cpti_whatif_tree *tree, const struct cpt_pat
     return status;
 }
 
-/* Scratch of an addition. */
-struct adding {
-    struct cpt_path *path;
-    uint32_t *map;
-    size_t map_capacity;
-};
-
-static cpt_status add_path(struct cpti_whatif_tree *tree, struct adding *adding,
-                           double share, unsigned side)
+static cpt_status add_path(struct cpti_whatif_tree *tree, double share, unsigned side)
 {
-    const size_t frames = cpt_path_frame_count(adding->path);
-    cpt_status status =
-        cpt_alloc_grow(NULL, (void **)&adding->map, &adding->map_capacity, frames + 1,
-                       UINT32_MAX, sizeof *adding->map);
+    cpt_status status = cpt_alloc_grow(NULL, (void **)&tree->map, &tree->map_capacity,
+                                       (size_t)cpt_path_frame_count(tree->path) + 1,
+                                       UINT32_MAX, sizeof *tree->map);
 
     if (status == CPT_OK) {
-        status = map_frames(tree, adding->path, adding->map);
+        status = map_frames(tree, tree->path, tree->map);
     }
-    for (size_t i = 0; i < cpt_path_segment_count(adding->path) && status == CPT_OK;
+    for (size_t i = 0; i < cpt_path_segment_count(tree->path) && status == CPT_OK;
          i++) {
-        const struct cpt_segment *segment = cpt_path_segment(adding->path, i);
+        const struct cpt_segment *segment = cpt_path_segment(tree->path, i);
 
-        tree->branches[adding->map[segment->frame]].self_ns[side] +=
+        tree->branches[tree->map[segment->frame]].self_ns[side] +=
             share * (double)segment->duration_ns;
     }
     return status;
@@ -80,26 +74,15 @@ static cpt_status add_path(struct cpti_whatif_tree *tree, struct adding *adding,
 
 cpt_status cpti_whatif_tree_add(struct cpti_whatif_tree *tree,
                                 const struct cpti_whatif_set *set,
-                                struct cpt_whatif_plan *plan, unsigned side)
+                                struct cpt_whatif_plan *plan, size_t request,
+                                double share, unsigned side)
 {
-    struct adding adding = {.path = cpt_path_new(NULL)};
-    cpt_status status = adding.path != NULL ? CPT_OK : CPT_NO_MEMORY;
-    double weights = 0;
+    cpt_status status = CPT_OK;
 
-    for (size_t i = 0; i < set->count; i++) {
-        weights += set->weight[i];
-    }
-    for (size_t i = 0; i < set->count && status == CPT_OK; i++) {
-        cpt_path_renew(adding.path);
-        status = cpt_whatif_path(plan, i, cpt_names_at(set->names, set->entry[i]),
-                                 adding.path);
-        if (status == CPT_OK) {
-            status = add_path(tree, &adding, set->weight[i] / weights, side);
-        }
-    }
-    cpt_path_free(adding.path);
-    cpt_alloc_free(NULL, adding.map);
-    return status;
+    cpt_path_renew(tree->path);
+    status = cpt_whatif_path(plan, request,
+                             cpt_names_at(set->names, set->entry[request]), tree->path);
+    return status == CPT_OK ? add_path(tree, share, side) : status;
 }
 
 cpt_status cpti_whatif_tree_copy(struct cpti_whatif_tree *tree,

@@ -27,17 +27,21 @@ struct cpti_whatif_tree {
     struct cpt_path *frames; /* without segments; parents before their children */
     struct cpti_whatif_branch *branches;
     size_t count, capacity;
+    struct cpt_path *path; /* scratch: of a request … */
+    uint32_t *map;         /* … and which frames of the tree its frames are */
+    size_t map_capacity;
 };
 
 /* False: no memory. The caller deinits it in each case. */
 bool cpti_whatif_tree_init(struct cpti_whatif_tree *tree);
 void cpti_whatif_tree_deinit(struct cpti_whatif_tree *tree);
 
-/* Adds the paths of all requests of @plan as those of @side. CPT_OK, CPT_NO_MEMORY,
- * CPT_LIMIT. */
+/* Adds the path of @request as replayed by @plan, times @share, as one of @side.
+ * CPT_OK, CPT_NO_MEMORY, CPT_LIMIT. */
 cpt_status cpti_whatif_tree_add(struct cpti_whatif_tree *tree,
                                 const struct cpti_whatif_set *set,
-                                struct cpt_whatif_plan *plan, unsigned side);
+                                struct cpt_whatif_plan *plan, size_t request,
+                                double share, unsigned side);
 
 /* Adds @from to @tree, which is empty. CPT_OK, CPT_NO_MEMORY, CPT_LIMIT. */
 cpt_status cpti_whatif_tree_copy(struct cpti_whatif_tree *tree,

@@ -423,6 +423,7 @@ static void test_clamped(void)
                                              .frames = {.name = {"A: A3", 5}},
                                              .other = {.name = {"A: A1", 5}}}};
     struct cpt_whatif_plan *plan = NULL;
+    uint64_t time_ns[FRAMES + 8] = {0};
     uint64_t latency_ns = 0;
     size_t unmatched = 0;
 
@@ -430,6 +431,8 @@ static void test_clamped(void)
         cpt_whatif_plan_new(whatif, terms, 2, NULL, &plan, &unmatched, NULL), CPT_OK);
     CU_ASSERT_EQUAL(cpt_whatif_run(plan, 0, 1, &latency_ns), CPT_OK);
     CU_ASSERT_EQUAL(latency_ns, 15);
+    CU_ASSERT_FATAL(cpt_whatif_frame_count(whatif) <= FRAMES + 8);
+    CU_ASSERT_EQUAL(cpt_whatif_times(plan, 0, time_ns), CPT_OK); /* no other replay */
     CU_ASSERT_EQUAL(cpt_whatif_counts(plan).clamped, 1);
     CU_ASSERT_EQUAL(cpt_whatif_counts(plan).circles, 1);
     CU_ASSERT_EQUAL(cpt_whatif_counts(plan).too_long, 0);
