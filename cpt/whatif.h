@@ -107,6 +107,12 @@ struct whatif_replay {
     uint32_t end; /* position */
 };
 
+/* A line in the path that is being made. */
+struct whatif_drawn {
+    uint32_t frame; /* of the path */
+    uint32_t depth; /* lines above it, and itself; 0: it is not there yet */
+};
+
 /* A term that changes edges: what it matches, by frame. */
 struct whatif_edge_term {
     const struct cpt_whatif_term *term;
@@ -133,6 +139,7 @@ struct cpt_whatif_plan {
     uint64_t *duration_ns; /* scratch, of a request */
     uint64_t *finish_ns;
     uint32_t *chain;
+    struct whatif_drawn *drawn; /* of each line */
     struct whatif_edges *edges; /* NULL: no term changes edges */
 };
 

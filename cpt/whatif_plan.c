@@ -150,8 +150,10 @@ static cpt_status fill_plan(struct cpt_whatif_plan *plan,
                                       sizeof *plan->finish_ns);
     plan->chain = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->node_max + 1,
                                   sizeof *plan->chain);
+    plan->drawn = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->line_max + 1,
+                                  sizeof *plan->drawn);
     if (plan->terms == NULL || plan->first_op == NULL || plan->duration_ns == NULL ||
-        plan->finish_ns == NULL || plan->chain == NULL) {
+        plan->finish_ns == NULL || plan->chain == NULL || plan->drawn == NULL) {
         return CPT_NO_MEMORY;
     }
     for (size_t i = 0; i < plan->term_count; i++) {
@@ -226,6 +228,7 @@ void cpt_whatif_plan_free(struct cpt_whatif_plan *plan)
     cpt_alloc_free(alloc, plan->duration_ns);
     cpt_alloc_free(alloc, plan->finish_ns);
     cpt_alloc_free(alloc, plan->chain);
+    cpt_alloc_free(alloc, plan->drawn);
     cpt_alloc_free(alloc, plan);
 }
 

@@ -124,6 +124,7 @@ struct drawing {
     const struct cpt_whatif *whatif;
     const struct whatif_request *request;
     struct cpt_path *path;
+    struct whatif_drawn *drawn;
     uint32_t entry;      /* frame, or CPT_FRAME_NONE */
     uint32_t frame;      /* of the segment that is being collected … */
     uint64_t segment_ns; /* … and its time */
@@ -134,19 +135,35 @@ static struct cpt_bytes name_of(const struct drawing *drawing, uint32_t frame)
     return whatif_name(drawing->whatif, frame).name;
 }
 
+/* Whether line @number is in the path, and has with those above it at most @most. */
+static bool is_drawn(const struct drawing *drawing, uint32_t number, uint32_t most)
+{
+    const uint32_t depth = drawing->drawn[number].depth;
+
+    return depth != 0 && depth <= most;
+}
+
 /* The frame of a task or call, below what called it. */
 static cpt_status draw_line(const struct drawing *drawing, uint32_t number,
                             uint32_t *frame)
 {
     const struct whatif_line *lines = &drawing->whatif->lines[drawing->request->line];
+    struct whatif_drawn above = {drawing->entry, 0};
     uint32_t stack[STACK_MAX];
-    size_t depth = 0;
+    uint32_t depth = 0;
+    bool is_cut = false; /* at the limit */
     cpt_status status = CPT_OK;
 
-    for (; number != CPT_DAG_NONE && depth < STACK_MAX; number = lines[number].caller) {
+    for (; number != CPT_DAG_NONE && depth < STACK_MAX &&
+           !is_drawn(drawing, number, STACK_MAX - depth);
+         number = lines[number].caller) {
         stack[depth++] = number;
     }
-    *frame = drawing->entry;
+    is_cut = number != CPT_DAG_NONE && depth == STACK_MAX;
+    if (number != CPT_DAG_NONE && !is_cut) {
+        above = drawing->drawn[number];
+    }
+    *frame = above.frame;
     while (depth-- != 0 && status == CPT_OK) {
         const struct whatif_line *line = &lines[stack[depth]];
         const struct cpt_bytes name = name_of(drawing, line->frame);
@@ -156,6 +173,9 @@ static cpt_status draw_line(const struct drawing *drawing, uint32_t number,
             !cpt_bytes_equal(name, cpt_path_frame_name(drawing->path, *frame))) {
             status = cpt_path_frame_add(drawing->path, *frame, name,
                                         is_lock ? CPT_KIND_LOCK : CPT_KIND_WORK, frame);
+        }
+        if (!is_cut) {
+            drawing->drawn[stack[depth]] = (struct whatif_drawn){*frame, ++above.depth};
         }
     }
     return status;
@@ -225,6 +245,7 @@ cpt_status cpt_whatif_path(struct cpt_whatif_plan *plan, size_t request,
 {
     struct drawing drawing = {.whatif = plan->whatif,
                               .path = path,
+                              .drawn = plan->drawn,
                               .entry = CPT_FRAME_NONE,
                               .frame = CPT_FRAME_NONE};
     const struct whatif_view *view = &plan->last.view;
@@ -235,6 +256,7 @@ cpt_status cpt_whatif_path(struct cpt_whatif_plan *plan, size_t request,
         return status;
     }
     drawing.request = view->request;
+    memset(plan->drawn, 0, view->request->line_count * sizeof *plan->drawn);
     if (entry.bytes != 0) {
         status = cpt_path_frame_add(path, CPT_FRAME_NONE, entry, CPT_KIND_WORK,
                                     &drawing.entry);
