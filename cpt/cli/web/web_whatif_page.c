@@ -100,6 +100,12 @@ static void put_latencies(const struct cpti_whatif *answer, FILE *file)
                   "</tbody></table>\n<p class=\"soft\">Requests of which all is "
                   "known: %zu; queues %s; the intervals are paired.",
                   answer->set->count, answer->replays_queues ? "replayed" : "kept");
+    if (answer->set->excess_count != 0) {
+        (void)fprintf(file,
+                      " Requests that are left out, as no more nodes and edges are "
+                      "kept in memory: %" PRIu64 ".",
+                      answer->set->excess_count);
+    }
     if (answer->counts.clamped != 0) {
         (void)fprintf(
             file, " Times that would have been less than 0, and are 0: %" PRIu64 ".",

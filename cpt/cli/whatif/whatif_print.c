@@ -138,6 +138,7 @@ static void put(const struct shown *shown, size_t row_max, FILE *file)
     cpti_json_unsigned(&json, "requests", whatif->set->count);
     cpti_json_unsigned(&json, "not_selected", whatif->set->counts.unselected);
     cpti_json_unsigned(&json, "without_notes", whatif->set->counts.others);
+    cpti_json_unsigned(&json, "left_out", whatif->set->excess_count);
     cpti_json_text(&json, "queues", queue_words(whatif));
     put_terms(&json, whatif);
     if (whatif->sweeps) {
