@@ -443,7 +443,7 @@ refused 400 'at byte' /api/whatif "term=set $(printf 'x%.0s' $(seq 2000))=0"
 refused 400 'at byte' /api/whatif 'term=frobnicate B: B2=0'
 refused 400 'is missing' /api/whatif 'set=B: B2'
 refused 400 'no parameter' /api/whatif 'where=arm=A'
-get / | grep -q 'whatif-sliders'
+get /api/summary | jq -e '.graphs == 40' >/dev/null || fail "the summary: $(get /api/summary)"
 # the page of sliders, as a form sends it
 get /whatif >page.html
 grep -q 'name="share:B: B2" value="100"' page.html || fail "no slider: $(cat page.html)"

@@ -198,7 +198,8 @@ def sliders(page, address):
     page.expect("window.here === 1", "it is the same page")
     page.errors[:] = [error for error in page.errors if "status of 400" not in error]  # that term
     page.open(address)
-    page.until("!document.getElementById('whatif').hidden", "sliders beside the flame graph of requests")
+    page.until("!document.getElementById('whatif').hidden", "a link below the flame graph of requests")
+    page.expect("document.getElementById('whatif-page').pathname === '/whatif'", "to the sliders")
 
 
 def main(folder, arms, wide_at, markup, grows_at, graphs_at):

@@ -273,7 +273,8 @@ static int answer_page(struct work *work)
 
 static int answer_summary(struct work *work)
 {
-    cpti_web_survey_write(work->survey, work->file, work->site->is_followed);
+    cpti_web_survey_write(work->survey, work->file, work->site->is_followed,
+                          cpti_web_whatif_count(work->site->whatif));
     return CPTI_EXIT_DONE;
 }
 

@@ -257,7 +257,7 @@ uint64_t cpti_web_survey_revision(const struct cpti_web_survey *survey)
 }
 
 void cpti_web_survey_write(const struct cpti_web_survey *survey, FILE *file,
-                           bool is_followed)
+                           bool is_followed, size_t graph_count)
 {
     struct cpti_json json = {.file = file};
 
@@ -274,6 +274,7 @@ void cpti_web_survey_write(const struct cpti_web_survey *survey, FILE *file,
     cpti_json_unsigned(&json, "last_ns", survey->last_ns);
     cpti_json_unsigned(&json, "revision", survey->revision);
     cpti_json_bool(&json, "followed", is_followed);
+    cpti_json_unsigned(&json, "graphs", graph_count);
     cpti_json_text(&json, "version", CPTI_VERSION);
     cpti_json_open(&json, "entries", '[');
     for (size_t i = 0; i < survey->service_count; i++) {

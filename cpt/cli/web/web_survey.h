@@ -46,9 +46,10 @@ void cpti_web_survey_release(struct cpti_web_survey *survey);
 struct cpti_web_files cpti_web_survey_files(const struct cpti_web_survey *survey);
 uint64_t cpti_web_survey_revision(const struct cpti_web_survey *survey);
 
-/* Writes the answers to /api/summary and to /api/complete as JSON. */
+/* Writes the answers to /api/summary, also that there are @graph_count kept graphs, and
+ * to /api/complete as JSON. */
 void cpti_web_survey_write(const struct cpti_web_survey *survey, FILE *file,
-                           bool is_followed);
+                           bool is_followed, size_t graph_count);
 int cpti_web_survey_complete(const struct cpti_web_survey *survey, const char *text,
                              FILE *file); /* enum cpti_exit */
 

@@ -128,6 +128,11 @@ void cpti_web_whatif_free(struct cpti_web_whatif *whatif)
     }
 }
 
+size_t cpti_web_whatif_count(const struct cpti_web_whatif *whatif)
+{
+    return whatif != NULL ? whatif->set.count : 0;
+}
+
 /* --- Terms --- */
 
 /* Adds the term of @parameter, from which it borrows. enum cpti_exit. */

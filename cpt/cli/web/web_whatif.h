@@ -25,6 +25,9 @@ struct cpti_web_whatif;
 struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t count);
 void cpti_web_whatif_free(struct cpti_web_whatif *whatif);
 
+/* How many requests it has; of NULL 0. */
+size_t cpti_web_whatif_count(const struct cpti_web_whatif *whatif);
+
 /* Writes the answer to @query; @whatif may be NULL: there are no graphs. enum
  * cpti_exit. */
 int cpti_web_whatif_write(const struct cpti_web_whatif *whatif,

@@ -129,7 +129,6 @@
         }, 150));
         if (data.live) {
             Ask.start(show);
-            WhatIf.start();
         } else {
             show(data, data.sides, false);
         }

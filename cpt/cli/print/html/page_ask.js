@@ -152,6 +152,9 @@ const Ask = (function () {
             select.replaceChildren(...summary.entries.map((entry) => make("option", {value: entry.text}, entry.text + " (" + entry.count + ")")));
         }
         byId("entry-box").hidden = summary.entries.length < 2;
+        byId("whatif").hidden = summary.graphs === 0;
+        byId("whatif-page").setAttribute("href", "/whatif");
+        byId("whatif-text").textContent = counted(summary.graphs, "request") + " of which all is known";
         readSelects();
     }
 
