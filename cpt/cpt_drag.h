@@ -54,9 +54,10 @@ struct cpt_drags;
  * If nothing can be said (see above), there are drags all the same, all unknown.
  *
  * CPT_OK; CPT_CORRUPT if the records form a circle; CPT_INVALID if there is no such
- * run; CPT_LIMIT, also if stamps are so far out of order that it would take too long;
- * CPT_NO_MEMORY. *drags is set only on success. Cost: O((records) log
- * (records)); the walk then takes O(records log segments) more.
+ * run; CPT_LIMIT, also if stamps are so far out of order, or thousands of one tick of
+ * the clock, that it would take too long;
+ * CPT_NO_MEMORY. *drags is set only on success. Cost: O((records) log (records)); the
+ * walk then takes O(records log segments) more.
  */
 CPT_API cpt_status cpt_drags_new(const struct cpt_alloc *alloc,
                                  const struct cpt_dag_records *records, size_t run,
