@@ -265,7 +265,7 @@ static void test_limit(void)
         CU_ASSERT_EQUAL(cpt_path_drag(path, 7), more == 0 ? MS : CPT_DRAG_UNKNOWN);
         cpt_manual_free(manual, 200);
         CU_ASSERT_EQUAL(counter(pair.a, "drag_paths", NULL), 1);
-        CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), more);
+        CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), (uint64_t)more);
     }
     close_pair();
 }
@@ -287,7 +287,7 @@ static void test_path_above_the_limit(void)
         call_for(manual, "B: /last", 1);
         expect(manual, "A: / 60000, A: /;B: /last;" BLIND " 1");
         CU_ASSERT_EQUAL(counter(pair.a, "lost_events", NULL), 0);
-        CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), i);
+        CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), (uint64_t)i);
     }
     close_pair();
 }
