@@ -220,12 +220,13 @@ static int tell_left_out(const struct cpti_traces_counts *counts)
     int status = CPTI_EXIT_DONE;
 
     if (counts->refused_traces > 0) {
-        status = cpti_failed("%" PRIu64 " traces are left out: they are too large",
-                             counts->refused_traces);
+        status =
+            cpti_failed("traces that are left out, as they are too large: %" PRIu64,
+                        counts->refused_traces);
     }
     if (counts->cut_traces > 0) {
-        status = cpti_failed("%" PRIu64 " traces may be tried in parts, for want of "
-                             "memory: their spans are too far apart",
+        status = cpti_failed("traces that may be tried in parts, as their spans are "
+                             "too far apart for the memory: %" PRIu64,
                              counts->cut_traces);
     }
     return status;
