@@ -15,12 +15,15 @@
  * records of its callees are read. A callee that has no record is a block of constant
  * length in the dag, as every other call.
  *
- * Inputs are hostile: two records with one id are both left out; a call that leads to a
- * record which is already a part of a request leads nowhere, so circles end; what is
- * damaged is skipped. All of it is counted.
+ * A record that comes again with the same bytes, as from a copy of a file, counts once.
  *
- * Memory: 32 bytes for each record of all inputs; the records of one request, decoded,
- * some 200 bytes for each task, wait and call; and up to 64 MiB of blocks.
+ * Inputs are hostile: different records with one id are all left out; a call that leads
+ * to a record which is already a part of a request leads nowhere, so circles end; what
+ * is damaged is skipped. All of it is counted.
+ *
+ * Memory: 32 bytes for each record of all inputs, 40 for a copy; the records of one
+ * request, decoded, some 200 bytes for each task, wait and call; and up to 64 MiB of
+ * blocks.
  *
  * In order of use: cpt_graph_join_new, cpt_graph_join_add for each input,
  * cpt_graph_join_next until CPT_END, cpt_graph_join_counts.
@@ -71,7 +74,8 @@ struct cpt_graph_join_counts {
     uint64_t requests;         /* returned */
     uint64_t joined_records;   /* of callees, in those requests */
     uint64_t missing_callees;  /* calls with an id of which no record is known */
-    uint64_t repeated_records; /* with the id of another record: left out */
+    uint64_t copied_records;   /* the same bytes as an earlier record: left out */
+    uint64_t repeated_records; /* with the id of a different record: left out */
     uint64_t circular_calls;   /* that lead to a record that is in a request already */
     uint64_t foreign_records;  /* of callees that no request called; at the end */
     uint64_t refused_records;  /* whose graph cannot be read */

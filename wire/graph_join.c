@@ -27,7 +27,7 @@ enum {
 #define REQUEST_BYTES_DEFAULT ((size_t)1 << 30)
 
 /* What is known of a record. */
-enum { IS_ENTRY = 1, IS_REPEATED = 2, IS_TAKEN = 4 };
+enum { IS_ENTRY = 1, IS_REPEATED = 2, IS_TAKEN = 4, IS_COPY = 8 };
 
 struct place {
     uint64_t offset; /* of its block */
@@ -39,6 +39,12 @@ struct place {
 struct id {
     uint64_t id;
     uint32_t place;
+};
+
+/* A record, and the first one with its id. */
+struct again {
+    uint32_t place;
+    uint32_t first;
 };
 
 /* A record that a request needs. */
@@ -55,6 +61,8 @@ struct cpt_graph_join {
     size_t place_count, place_capacity;
     struct id *ids;
     size_t id_count, id_capacity;
+    struct again *again;
+    size_t again_count, again_capacity;
     size_t next; /* place */
     bool is_sorted;
     bool has_ended;
@@ -116,6 +124,7 @@ void cpt_graph_join_free(struct cpt_graph_join *join)
     cpt_alloc_free(join->options.alloc, join->inputs);
     cpt_alloc_free(join->options.alloc, join->places);
     cpt_alloc_free(join->options.alloc, join->ids);
+    cpt_alloc_free(join->options.alloc, join->again);
     cpt_alloc_free(join->options.alloc, join->attributes.all);
     cpt_alloc_free(join->options.alloc, join->wanted);
     cpt_alloc_free(join->options.alloc, join->runs);
@@ -289,21 +298,125 @@ static int compare_ids(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Records of one id are not told apart: none of them counts. */
-static void sort_ids(struct cpt_graph_join *join)
+static int compare_again(const void *left, const void *right)
 {
-    join->is_sorted = true;
-    if (join->id_count == 0) {
-        return;
+    const struct again *a = left;
+    const struct again *b = right;
+
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Notes what has the id of an earlier record, in the order of the records: so each
+ * block of a copied log is read once. */
+static cpt_status note_again(struct cpt_graph_join *join)
+{
+    cpt_status status = CPT_OK;
+    size_t first = 0;
+
+    join->again_count = 0;
+    for (size_t i = 1; i < join->id_count && status == CPT_OK; i++) {
+        if (join->ids[i].id != join->ids[first].id) {
+            first = i;
+            continue;
+        }
+        status = cpt_alloc_grow(join->options.alloc, (void **)&join->again,
+                                &join->again_capacity, join->again_count + 1,
+                                join->id_count, sizeof *join->again);
+        if (status == CPT_OK) {
+            join->again[join->again_count++] =
+                (struct again){join->ids[i].place, join->ids[first].place};
+        }
     }
-    qsort(join->ids, join->id_count, sizeof *join->ids, compare_ids);
-    for (size_t i = 0; i < join->id_count; i++) {
-        if ((i != 0 && join->ids[i - 1].id == join->ids[i].id) ||
-            (i + 1 < join->id_count && join->ids[i + 1].id == join->ids[i].id)) {
-            join->places[join->ids[i].place].flags |= IS_REPEATED;
+    if (join->again_count != 0) {
+        qsort(join->again, join->again_count, sizeof *join->again, compare_again);
+    }
+    return status;
+}
+
+/* The bytes of a record, in the arena. */
+static cpt_status fetch(struct cpt_graph_join *join, const struct place *place,
+                        struct cpt_bytes *data, struct cpt_error *error)
+{
+    const cpt_status status =
+        cpti_graph_blocks_record(&join->blocks, join->inputs[place->input],
+                                 place->offset, place->number, data, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (cpt_arena_is_full(&join->arena, data->bytes + 1) != 0) {
+        return cpt_error_set(error, CPT_LIMIT, place->offset,
+                             "the request needs too much memory");
+    }
+    data->data = cpt_arena_copy(&join->arena, data->data, data->bytes);
+    return data->data != NULL
+               ? CPT_OK
+               : cpt_error_set(error, CPT_NO_MEMORY, place->offset, "out of memory");
+}
+
+/* Whether two records have the same bytes; no, if these cannot be read again. */
+static cpt_status compare(struct cpt_graph_join *join, const struct again *again,
+                          bool *is_same, struct cpt_error *error)
+{
+    struct cpt_bytes first = {NULL, 0};
+    struct cpt_bytes other = {NULL, 0};
+    cpt_status status = CPT_OK;
+
+    cpt_arena_reset(&join->arena, join->options.request_bytes_max);
+    status = fetch(join, &join->places[again->first], &first, error);
+    if (status == CPT_OK) {
+        const struct place *place = &join->places[again->place];
+
+        status = cpti_graph_blocks_record(&join->blocks, join->inputs[place->input],
+                                          place->offset, place->number, &other, error);
+    }
+    *is_same = status == CPT_OK && cpt_bytes_equal(first, other);
+    return status == CPT_CORRUPT || status == CPT_LIMIT ? CPT_OK : status;
+}
+
+/* What the first record with an id is, those after it are, too, or copies of it. */
+static void mark_again(struct cpt_graph_join *join)
+{
+    for (size_t i = 0; i < join->again_count; i++) {
+        const struct again *again = &join->again[i];
+        const bool is_copy = (join->places[again->first].flags & IS_REPEATED) == 0;
+
+        join->places[again->place].flags |= is_copy ? IS_COPY : IS_REPEATED;
+        join->counts.copied_records += is_copy;
+        join->counts.repeated_records += !is_copy;
+    }
+}
+
+/* Of copies of a record the first one counts. Other records of one id are not told
+ * apart: none of them counts. */
+static cpt_status sort_ids(struct cpt_graph_join *join, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (join->id_count != 0) {
+        qsort(join->ids, join->id_count, sizeof *join->ids, compare_ids);
+    }
+    status = note_again(join);
+    if (status != CPT_OK) {
+        return cpt_error_set(error, status, 0, "out of memory");
+    }
+    for (size_t i = 0; i < join->again_count && status == CPT_OK; i++) {
+        struct place *first = &join->places[join->again[i].first];
+        bool is_same = false;
+
+        if ((first->flags & IS_REPEATED) != 0) {
+            continue;
+        }
+        status = compare(join, &join->again[i], &is_same, error);
+        if (status == CPT_OK && !is_same) {
+            first->flags |= IS_REPEATED;
             join->counts.repeated_records++;
         }
     }
+    if (status == CPT_OK) {
+        mark_again(join);
+    }
+    return status;
 }
 
 /* The place of the record with @id; NULL: there is none. */
@@ -416,27 +529,6 @@ static cpt_status append(struct cpt_graph_join *join,
         join->arrivals[join->arrival_count++] = records->arrivals[i];
     }
     return CPT_OK;
-}
-
-/* The bytes of a record, in the arena. */
-static cpt_status fetch(struct cpt_graph_join *join, const struct place *place,
-                        struct cpt_bytes *data, struct cpt_error *error)
-{
-    const cpt_status status =
-        cpti_graph_blocks_record(&join->blocks, join->inputs[place->input],
-                                 place->offset, place->number, data, error);
-
-    if (status != CPT_OK) {
-        return status;
-    }
-    if (cpt_arena_is_full(&join->arena, data->bytes + 1) != 0) {
-        return cpt_error_set(error, CPT_LIMIT, place->offset,
-                             "the request needs too much memory");
-    }
-    data->data = cpt_arena_copy(&join->arena, data->data, data->bytes);
-    return data->data != NULL
-               ? CPT_OK
-               : cpt_error_set(error, CPT_NO_MEMORY, place->offset, "out of memory");
 }
 
 /* When the callee of @call arrives; 0: that cannot be. */
@@ -560,14 +652,19 @@ cpt_status cpt_graph_join_next(struct cpt_graph_join *join,
 
     error = error != NULL ? error : &unwanted;
     if (!join->is_sorted) {
-        sort_ids(join);
+        const cpt_status status = sort_ids(join, error);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+        join->is_sorted = true;
     }
     for (; join->next < join->place_count; join->next++) {
         struct place *place = &join->places[join->next];
         cpt_status status = CPT_OK;
 
         if (place->flags != IS_ENTRY) {
-            continue; /* a callee, or repeated */
+            continue; /* a callee, a copy, or repeated */
         }
         join->next++;
         status = join_at(join, place, request, error);

@@ -208,7 +208,8 @@ static void check_counts(const struct cpt_graph_join_counts *counts, uint64_t le
 {
     must(counts->skipped_blocks == 0 && counts->torn_inputs == 0);
     must(counts->requests + left_out + counts->joined_records +
-             counts->repeated_records + counts->foreign_records <=
+             counts->repeated_records + counts->copied_records +
+             counts->foreign_records <=
          counts->records);
 }
 

@@ -211,7 +211,7 @@ static bool *mark_again(const struct cpti_kept_options *options)
     return is_again;
 }
 
-/* Each file once: of a record that comes twice, none would count. */
+/* Each file once, rather than all of its records as copies. */
 static int add_files(struct kept *kept, const struct cpti_kept_options *options)
 {
     bool *is_again = mark_again(options);

@@ -238,9 +238,10 @@ static void tell_counts(const struct cpt_graph_join_counts *counts, uint64_t for
     tell(counts->missing_callees,
          "calls that are blocks of constant length, as their callee has no record",
          "; is the log of a service missing?");
+    tell(counts->copied_records, "copies of records that count once",
+         "; is a file given with a copy of it?");
     tell(counts->repeated_records,
-         "records that are left out, as another one has their id",
-         "; is a file given twice?");
+         "records that are left out, as a different one has their id", "");
     tell(counts->foreign_records,
          "records that are left out, as no request called them",
          "; is the log of the service where requests enter missing?");

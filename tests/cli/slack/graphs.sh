@@ -17,7 +17,10 @@ mkdir more && ln B.cptgraph more/linked.cptgraph
 cpt slack A.cptgraph B.cptgraph B.cptgraph more C.cptgraph | head -1
 echo "a copy of B:"
 cp B.cptgraph copy.cptgraph
-cpt slack A.cptgraph B.cptgraph copy.cptgraph C.cptgraph | head -1
+cpt slack A.cptgraph B.cptgraph copy.cptgraph C.cptgraph | cmp - folder && echo same
+echo "others with the ids of B:"
+make_graphs B 20 20 >again.cptgraph
+cpt slack A.cptgraph B.cptgraph again.cptgraph C.cptgraph | head -1
 echo "torn:"
 head -c 2000 B.cptgraph >torn.cptgraph
 cpt slack A.cptgraph torn.cptgraph C.cptgraph | head -1

@@ -218,20 +218,45 @@ static void test_left_out(void)
     CU_ASSERT_EQUAL(counts.requests, 0);
     CU_ASSERT_EQUAL(counts.foreign_records, 1);
 
-    write_service(&files.logs[0], 0); /* B's is given twice */
+    write_service(&files.logs[0], 0); /* B's and another one have its id */
     write_service(&files.logs[1], 1);
-    write_service(&files.logs[2], 1);
+    write_as(&files.logs[2], 0, made.services[1].id, false);
     counts = counts_of(&files);
     CU_ASSERT_EQUAL(counts.requests, 1);
     CU_ASSERT_EQUAL(counts.repeated_records, 2);
     CU_ASSERT_EQUAL(counts.missing_callees, 1);
     CU_ASSERT_EQUAL(counts.foreign_records, 0);
 
-    write_service(&files.logs[0], 0); /* A's, too */
-    write_service(&files.logs[1], 0);
+    write_service(&files.logs[0], 0); /* A's, too, and a copy of it */
+    write_as(&files.logs[1], 1, made.services[0].id, true);
+    write_service(&files.logs[2], 0);
     counts = counts_of(&files);
     CU_ASSERT_EQUAL(counts.requests, 0);
-    CU_ASSERT_EQUAL(counts.repeated_records, 2);
+    CU_ASSERT_EQUAL(counts.repeated_records, 3);
+    CU_ASSERT_EQUAL(counts.copied_records, 0);
+}
+
+/* A file and its copy, and a block that is there twice. */
+static void test_copies(void)
+{
+    struct test_random random = {31};
+    struct files files = {0};
+    struct cpt_graph_join_counts counts;
+
+    make_two(&random);
+    for (size_t i = 0; i < FILES; i++) {
+        write_service(&files.logs[i], 1);
+        write_service(&files.logs[i], 0);
+    }
+    write_service(&files.logs[1], 1);
+    counts = counts_of(&files);
+    CU_ASSERT_EQUAL(counts.records, 7);
+    CU_ASSERT_EQUAL(counts.requests, 1);
+    CU_ASSERT_EQUAL(counts.joined_records, 1);
+    CU_ASSERT_EQUAL(counts.missing_callees, 0);
+    CU_ASSERT_EQUAL(counts.copied_records, 5);
+    CU_ASSERT_EQUAL(counts.repeated_records, 0);
+    CU_ASSERT_EQUAL(counts.foreign_records, 0);
 }
 
 /* Who reads the logs learns which one it is, and where. */
@@ -333,6 +358,7 @@ static void test_no_memory(void)
     make_two(&random);
     write_service(&kept.logs[0], 0);
     write_service(&kept.logs[1], 1);
+    write_service(&kept.logs[2], 1); /* a copy */
     each_allocation_failure(join_with);
     free_files(&kept);
 }
@@ -340,6 +366,7 @@ static void test_no_memory(void)
 CU_TestInfo cpt_graph_join_tests[] = {
     {"random systems", test_systems},
     {"what is left out is counted", test_left_out},
+    {"of copies of a record, one counts", test_copies},
     {"what is refused has a place", test_refused},
     {"circles end", test_circles},
     {"any byte may change", test_any_byte},
