@@ -75,13 +75,24 @@ static bool is_nested(const char *head, size_t bytes)
     return true;
 }
 
+/* Empty messages, as far as one sees: of a device, or where nothing was written. */
+static bool are_zeros(const char *head, size_t bytes)
+{
+    size_t at = 0;
+
+    while (at < bytes && head[at] == 0) {
+        at++;
+    }
+    return at >= CPTI_FRAMES_HEAD_BYTES;
+}
+
 enum cpti_framing cpti_frames_recognise(const char *head, size_t bytes)
 {
     if (bytes == 0) {
         return CPTI_FRAMING_NONE;
     }
     if ((unsigned char)head[0] < TEXT_BYTE_MIN) {
-        return CPTI_FRAMING_LENGTHS;
+        return are_zeros(head, bytes) ? CPTI_FRAMING_NONE : CPTI_FRAMING_LENGTHS;
     }
     return head[0] == RESOURCE_SPANS && is_nested(head, bytes) ? CPTI_FRAMING_FIELDS
                                                                : CPTI_FRAMING_NONE;

@@ -17,7 +17,10 @@
 #include <emmintrin.h>
 #endif
 
-enum { DEFAULT_BYTES_MAX = 256 << 20 };
+enum {
+    DEFAULT_BYTES_MAX = 256 << 20,
+    WORD_BYTES_MAX = 1 << 20 /* of a value that is no string and has no brackets */
+};
 
 /* Where the text between two pieces is. */
 enum place {
@@ -345,12 +348,16 @@ static bool pass(struct cpti_pieces *pieces)
     return false;
 }
 
-/* Passes a whole value, reading more as needed. */
+/* Passes a whole value, reading more as needed. CPT_CORRUPT: a word without an end. */
 static cpt_status pass_whole(struct cpti_pieces *pieces)
 {
     cpt_status status = CPT_OK;
 
     while (!pass(pieces)) {
+        if (pieces->depth == 0 && !pieces->is_in_string &&
+            pieces->window.at - pieces->window.start > WORD_BYTES_MAX) {
+            return CPT_CORRUPT;
+        }
         if (pieces->window.is_dropped) {
             cpti_window_forget(&pieces->window, pieces->window.at);
         }
@@ -477,6 +484,14 @@ static cpt_status take(struct cpti_pieces *pieces, struct cpt_bytes *piece,
     if (status == CPT_TRUNCATED) {
         pieces->place = AT_THE_END;
         return cpt_error_set(error, status, offset, "the text ends within a value");
+    }
+    if (status == CPT_CORRUPT &&
+        pieces->window.at - pieces->window.start > WORD_BYTES_MAX) {
+        pieces->place = AT_THE_END;
+        return cpt_error_set(error, status, offset,
+                             "not JSON: a word of more than %d bytes; the rest is not "
+                             "read",
+                             WORD_BYTES_MAX);
     }
     if (status == CPT_OK && pieces->window.is_dropped) {
         return cpt_error_set(error, CPT_LIMIT, offset, "longer than %zu bytes",

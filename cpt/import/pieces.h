@@ -36,8 +36,9 @@ bool cpti_pieces_are_messages(const struct cpti_pieces *pieces);
  * next call. *@offset is its place in the text.
  *
  * CPT_OK; CPT_END; CPT_LIMIT: a piece was too long, the next call goes on behind it;
- * CPT_TRUNCATED: the text ends within a piece; CPT_CORRUPT: brackets do not match, and
- * nothing can be read from here on; CPT_NO_MEMORY; errors of the read function.
+ * CPT_TRUNCATED: the text ends within a piece; CPT_CORRUPT: brackets do not match, or
+ * a word has no end, and nothing can be read from here on; CPT_NO_MEMORY; errors of
+ * the read function.
  */
 cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
                             uint64_t *offset, struct cpt_error *error);

@@ -10,9 +10,14 @@
 #include "cpt/import/inflate.h"
 #include "cpt/import/json.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-enum { TRACE_BYTES_MAX = 256 << 20, WAITING_BYTES_MAX = 1 << 30 };
+enum {
+    TRACE_BYTES_MAX = 256 << 20,
+    WAITING_BYTES_MAX = 1 << 30,
+    IDLE_BYTES_MAX = 1 << 30
+};
 
 /* A message that is a file by itself: it is compressed, or JSON. */
 struct within {
@@ -36,6 +41,9 @@ struct cpti_traces {
     struct cpti_pieces *pieces;
     struct within within;
     size_t trace_bytes_max;
+    uint64_t idle_bytes_max;
+    uint64_t read_bytes; /* of the text of the file … */
+    uint64_t span_bytes; /* … when it had its last span */
     struct cpti_doc *json;
     struct cpti_assembly *assembly;
     struct cpti_annotation *annotation; /* or NULL */
@@ -84,6 +92,9 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
                                     : WAITING_BYTES_MAX;
     traces->trace_bytes_max =
         options->trace_bytes_max != 0 ? options->trace_bytes_max : TRACE_BYTES_MAX;
+    traces->idle_bytes_max =
+        traces->trace_bytes_max +
+        (options->idle_bytes_max != 0 ? options->idle_bytes_max : IDLE_BYTES_MAX);
     traces->json = cpti_doc_new();
     traces->assembly = cpti_assembly_new(alloc);
     if (traces->json == NULL || traces->assembly == NULL ||
@@ -113,13 +124,37 @@ static void close_file(struct cpti_traces *traces)
     traces->has_read_all = true;
 }
 
+/* Whether so much of the file has no span that it may never end. */
+static bool is_idle(const struct cpti_traces *traces)
+{
+    return traces->read_bytes - traces->span_bytes > traces->idle_bytes_max;
+}
+
+/* A cpti_read_fn: the text of the file, or of a message that is one by itself. */
+static cpt_status read_text(void *context, void *buffer, size_t capacity, size_t *bytes)
+{
+    struct cpti_traces *traces = context;
+    struct cpti_inflate *within = traces->within.inflate;
+    cpt_status status = CPT_CORRUPT;
+
+    *bytes = 0;
+    if (!is_idle(traces)) {
+        status = cpti_inflate_read(within != NULL ? within : traces->inflate, buffer,
+                                   capacity, bytes);
+    }
+    traces->read_bytes += *bytes;
+    return status;
+}
+
 cpt_status cpti_traces_open(struct cpti_traces *traces, cpti_read_fn read,
                             void *context)
 {
     close_file(traces);
+    traces->read_bytes = 0;
+    traces->span_bytes = 0;
     traces->inflate = cpti_inflate_new(traces->alloc, read, context);
-    traces->pieces = cpti_pieces_new(traces->alloc, cpti_inflate_read, traces->inflate,
-                                     traces->trace_bytes_max);
+    traces->pieces =
+        cpti_pieces_new(traces->alloc, read_text, traces, traces->trace_bytes_max);
     if (traces->inflate == NULL || traces->pieces == NULL) {
         close_file(traces);
         return CPT_NO_MEMORY;
@@ -265,8 +300,8 @@ static cpt_status enter(struct cpti_traces *traces, struct cpt_bytes message,
     within->left = message;
     within->offset = offset;
     within->inflate = cpti_inflate_new(traces->alloc, read_within, within);
-    within->pieces = cpti_pieces_new(traces->alloc, cpti_inflate_read, within->inflate,
-                                     traces->trace_bytes_max);
+    within->pieces =
+        cpti_pieces_new(traces->alloc, read_text, traces, traces->trace_bytes_max);
     if (within->inflate == NULL || within->pieces == NULL) {
         leave(within);
         return CPT_NO_MEMORY;
@@ -280,6 +315,7 @@ static cpt_status read_piece(struct cpti_traces *traces,
                              struct cpt_error *error)
 {
     struct cpti_sink sink = {.take = take, .context = traces};
+    const uint64_t span_count = traces->counts.spans;
     struct cpt_error found = {0};
     cpt_status status = CPT_OK;
 
@@ -294,6 +330,9 @@ static cpt_status read_piece(struct cpti_traces *traces,
         status = cpti_otlp_protobuf(piece, &sink, &found);
     }
     traces->counts.refused_spans += sink.refused;
+    if (traces->counts.spans != span_count) {
+        traces->span_bytes = traces->read_bytes;
+    }
     return status == CPT_OK ? status : refuse(error, status, offset, &found);
 }
 
@@ -304,7 +343,11 @@ static cpt_status end_file(struct cpti_traces *traces, cpt_status status,
     const struct cpt_error *inflated = cpti_inflate_error(traces->inflate);
 
     traces->has_read_all = true;
-    if (status != CPT_END && inflated->status != CPT_OK) {
+    if (status == CPT_CORRUPT && is_idle(traces)) {
+        (void)cpt_error_set(error, status, traces->span_bytes,
+                            "no span in %" PRIu64 " bytes; the rest is not read",
+                            traces->read_bytes - traces->span_bytes);
+    } else if (status != CPT_END && inflated->status != CPT_OK) {
         (void)refuse(error, status, 0, inflated);
     }
     return status == CPT_END ? CPT_OK : status;

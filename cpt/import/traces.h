@@ -32,6 +32,9 @@ struct cpti_traces_options {
     void *context;
     size_t trace_bytes_max;   /* of a trace or a message, as it is read; 0: 256 MiB */
     size_t waiting_bytes_max; /* of spans whose trace is not complete; 0: 1 GiB */
+    /* of text behind the last span, besides that of one trace, after which the rest of
+     * a file is not read, as it may never end; 0: 1 GiB */
+    uint64_t idle_bytes_max;
     /* what notes where the spans are in the text; NULL: nothing. Outlives the traces */
     struct cpti_annotation *annotation;
     /* more files may come: the first one begins with cpti_traces_open(), and spans wait

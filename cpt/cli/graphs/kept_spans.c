@@ -12,6 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { IN_A_ROW_MAX = 10000 /* pieces that are refused */ };
+
 struct cpti_kept_spans {
     const struct cpti_kept_options *options;
     struct cpti_kept_counts *counts;
@@ -94,12 +96,16 @@ static void tell_refused(const struct cpti_kept_spans *kept, cpt_status status,
                                                  : cpt_status_sentence(status));
 }
 
-/* What can be read of traces now. */
+/* What can be read of traces now. A file may never end: it is left after many refused
+ * pieces without a span among them. */
 static int add_traces(struct cpti_kept_spans *kept)
 {
+    const struct cpti_traces_counts *counts = cpti_traces_counts(kept->traces);
+    uint64_t span_count = counts->spans;
     int exit_status = CPTI_EXIT_DONE;
     cpt_status status = CPT_OK;
     unsigned refused = 0;
+    unsigned in_a_row = 0;
 
     while (status != CPT_END && status != CPT_NO_MEMORY) {
         struct cpt_error error = {0};
@@ -116,10 +122,18 @@ static int add_traces(struct cpti_kept_spans *kept)
             if (refused++ < CPTI_KEPT_TOLD_MAX) {
                 tell_refused(kept, status, &error);
             }
+            in_a_row = counts->spans == span_count ? in_a_row + 1 : 1;
+            span_count = counts->spans;
+            if (in_a_row == IN_A_ROW_MAX) {
+                break;
+            }
         }
     }
     if (refused > CPTI_KEPT_TOLD_MAX) {
-        cpti_warn("%s: %u more like these", kept->name, refused - CPTI_KEPT_TOLD_MAX);
+        cpti_warn("%s: %u more like these%s", kept->name, refused - CPTI_KEPT_TOLD_MAX,
+                  in_a_row == IN_A_ROW_MAX ? ", and no span among them; the rest is "
+                                             "not read"
+                                           : "");
     }
     return exit_status;
 }

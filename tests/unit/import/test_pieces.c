@@ -187,6 +187,35 @@ static void test_too_long(void)
     free(data);
 }
 
+/* What may never end: zeros, say. Numbers and strings of any length are read. */
+static void test_no_end(void)
+{
+    enum { LONG = 5 << 20 };
+    char *data = calloc(1, LONG);
+    struct text_input input = {data, LONG, 4096, 0};
+    struct cpti_pieces *pieces = cpti_pieces_new(NULL, text_input_read, &input, 0);
+    struct cpt_error error = {0};
+    struct cpt_bytes piece;
+    uint64_t offset = 0;
+
+    (void)memcpy(data, "{} ", 3);
+    CU_ASSERT_EQUAL(cpti_pieces_next(pieces, &piece, &offset, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_pieces_next(pieces, &piece, &offset, &error), CPT_CORRUPT);
+    CU_ASSERT_EQUAL(error.offset, 3);
+    CU_ASSERT_TRUE(input.at < LONG / 2);
+    CU_ASSERT_EQUAL(cpti_pieces_next(pieces, &piece, &offset, NULL), CPT_END);
+    cpti_pieces_free(pieces);
+
+    memset(data, 'x', LONG);
+    data[0] = data[LONG - 1] = '"';
+    input.at = 0;
+    pieces = cpti_pieces_new(NULL, text_input_read, &input, 0);
+    CU_ASSERT_EQUAL(cpti_pieces_next(pieces, &piece, &offset, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(piece.bytes, LONG);
+    cpti_pieces_free(pieces);
+    free(data);
+}
+
 static bool cut_over(const struct cpt_alloc *alloc)
 {
     struct text_input input = {"[{}]", 4, 4, 0};
@@ -214,6 +243,7 @@ CU_TestInfo cpt_pieces_tests[] = {
     {"broken", test_broken},
     {"values of any kind", test_random_values},
     {"too long", test_too_long},
+    {"words without an end", test_no_end},
     {"survives no memory", test_survives_no_memory},
     CU_TEST_INFO_NULL,
 };

@@ -252,6 +252,47 @@ static void test_bad_pieces(void)
     CU_ASSERT_EQUAL(counts.traces, 2);
 }
 
+/* Gives its text again and again. */
+static cpt_status read_again(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    struct text_input *input = context;
+
+    input->at = input->at == input->bytes ? 0 : input->at;
+    return text_input_read(input, buffer, capacity, bytes);
+}
+
+/* Blanks, values without spans, one value: what never ends is left. */
+static void test_no_end(void)
+{
+    static const char *const texts[] = {"\n", "{\"resourceSpans\":[]}\n", "[7,",
+                                        "{\"a\":"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct text_input input = {texts[i], strlen(texts[i]), 1000, 0};
+        const struct cpti_traces_options options = {.read = read_again,
+                                                    .context = &input,
+                                                    .trace_bytes_max = 2000,
+                                                    .idle_bytes_max = 10000};
+        struct cpti_traces *traces = cpti_traces_new(&options);
+        struct cpti_spans *spans = cpti_spans_new(NULL);
+        struct cpt_error error = {0};
+        struct cpt_bytes trace;
+        cpt_status status = CPT_INVALID;
+
+        while (status == CPT_INVALID) {
+            error = (struct cpt_error){0};
+            status = cpti_traces_next(traces, spans, &trace, &error);
+        }
+        CU_ASSERT_EQUAL(status, CPT_CORRUPT);
+        CU_ASSERT_EQUAL(error.offset, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.sentence, "the rest is not read"));
+        CU_ASSERT_EQUAL(cpti_traces_next(traces, spans, &trace, &error), CPT_END);
+        cpti_traces_free(traces);
+        cpti_spans_free(spans);
+    }
+}
+
 /* Every beginning of every file gives an error or traces, and what it gives tiles. */
 static void test_cut_files(void)
 {
@@ -446,6 +487,7 @@ CU_TestInfo cpt_traces_tests[] = {
     {"waiting is limited", test_waiting_is_limited},
     {"large traces", test_large_traces},
     {"bad pieces", test_bad_pieces},
+    {"what never ends", test_no_end},
     {"cut files", test_cut_files},
     {"gzip", test_gzip},
     {"damaged", test_damaged},
