@@ -66,7 +66,9 @@ static cpt_status list_calls(struct cpti_tracing *tracing, size_t *await_count)
     return status;
 }
 
-/* The run of each call, if it fits into the call. */
+/* The run of each call, if it fits into the call, and the call did not end by the
+ * clock: the answer of one that timed out came too late, whatever the times of two
+ * machines say. */
 static void list_runs(struct cpti_tracing *tracing)
 {
     const struct cpt_dag_records *records = tracing->records;
@@ -79,7 +81,8 @@ static void list_runs(struct cpti_tracing *tracing)
         if (own == NULL || own->run != CPT_DAG_NONE) {
             continue; /* nothing waited for it */
         }
-        if (cpti_tracing_number(tracing, trace->answered_by) != CPT_DAG_NONE &&
+        if (own->call->outcome != CPT_CALL_TIMEOUT &&
+            cpti_tracing_number(tracing, trace->answered_by) != CPT_DAG_NONE &&
             trace->response_ns <= own->call->arrive_ns &&
             trace->arrival_ns >= own->call->issue_ns) {
             own->run = i;

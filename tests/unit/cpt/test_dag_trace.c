@@ -204,8 +204,10 @@ static void check_lines(const struct cpt_dag_recorded *recorded)
 }
 
 /* The same, with the callee of B1: b1 calls nothing and works from 4 to 16, after 1 ms
- * in a queue; the network takes 4 ms. */
-static void test_callee(void)
+ * in a queue; the network takes 4 ms. @outcome: how B1 ended. Measures its frames. */
+static struct cpt_dag_draft *measure_callee(unsigned outcome,
+                                            struct cpt_dag_recorded *recorded,
+                                            struct cpt_dag_frame frames[8])
 {
     static const uint32_t task_runs[] = {0, 1};
     struct cpt_dag_draft *draft = cpt_dag_draft_new(NULL, 0);
@@ -217,24 +219,34 @@ static void test_callee(void)
                                             .tasks = tasks,
                                             .task_runs = task_runs,
                                             .task_count = 2};
-    struct cpt_dag_recorded recorded;
     struct cpt_dag_measure measures[16];
-    struct cpt_dag_frame frames[8];
     struct cpt_dag *dag = NULL;
 
     make_two_calls();
+    made.calls[0].outcome = (unsigned char)outcome;
     made.tasks[1] = trace_task("B: b1", NULL, 3, 16);
     made.tasks[1].begin = CPT_BEGIN_REQUEST;
     made.tasks[1].start_ns = 4 * MS;
     made.tasks[1].executor = cpt_bytes_of("workers");
     callee.answered_by = &made.tasks[1];
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, &records, &recorded), CPT_OK);
-    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
-    CU_ASSERT_EQUAL(recorded.constant_count, 0);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, &records, recorded), CPT_OK);
+    CU_ASSERT_TRUE_FATAL(recorded->shape.node_count <= 16);
+    CU_ASSERT_TRUE_FATAL(recorded->shape.frame_count <= 8);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded->shape, &dag, NULL), CPT_OK);
     CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
     CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
     CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    cpt_dag_free(dag);
+    return draft;
+}
+
+static void test_callee(void)
+{
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_frame frames[8];
+    struct cpt_dag_draft *draft = measure_callee(CPT_CALL_REMOTE, &recorded, frames);
+
+    CU_ASSERT_EQUAL(recorded.constant_count, 0);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].drag_ns,
                     12 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_QUEUE)].path_ns,
@@ -242,7 +254,22 @@ static void test_callee(void)
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_NETWORK)].path_ns,
                     4 * MS);
     check_lines(&recorded);
-    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+}
+
+/* B1 ended by its deadline: although b1 seems to have answered before that, its caller
+ * waited for the clock, and would have with a shorter b1. */
+static void test_timeout(void)
+{
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_frame frames[8];
+    struct cpt_dag_draft *draft = measure_callee(CPT_CALL_TIMEOUT, &recorded, frames);
+
+    CU_ASSERT_EQUAL(recorded.constant_count, 1);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_WAIT)].path_ns,
+                    17 * MS);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].path_ns, 0);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].gain_ns, 0);
     cpt_dag_draft_free(draft);
 }
 
@@ -382,6 +409,7 @@ CU_TestInfo cpt_dag_trace_tests[] = {
     {"nonsense", test_nonsense},
     {"all inputs count", test_all_inputs},
     {"a callee in the place of its call", test_callee},
+    {"a callee of a call that timed out", test_timeout},
     {"the queue of a process", test_accept_queue},
     {"contradictions", test_contradictions},
     {"very many waits", test_many_waits},
