@@ -486,7 +486,7 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
                                        .context = &shown,
                                        .row_count = busy->rows.count};
 
-    if (busy->request_count == 0) {
+    if (busy->request_count == 0 || (busy->by != NULL && busy->counts.with_by == 0)) {
         return cpti_kept_none(&busy->kept, &busy->counts);
     }
     sorted = busy;
@@ -521,6 +521,7 @@ static int run(const struct cpti_arguments *arguments)
                          .kept = {.files = arguments->operands,
                                   .file_count = arguments->operand_count,
                                   .wanted = cpti_value(arguments, "trace"),
+                                  .by = cpti_value(arguments, "by"),
                                   .visit = add_graph,
                                   .context = &busy}};
     if (status == CPTI_EXIT_DONE) {
@@ -534,7 +535,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"by", 0, "ATTRIBUTE", "requests by this attribute of theirs, such as arm"},
+    {"by", 0, "ATTRIBUTE",
+     "requests by this attribute of theirs, such as arm; spans have none"},
     {"trace", 0, "ID", "only the request of this trace"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the tasks with most time"),

@@ -7,6 +7,7 @@
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/folders.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/graphs/kept_sources.h"
 #include "cpt/cli/select/select.h"
@@ -71,6 +72,46 @@ void cpti_kept_selection_free(struct cpti_selection *selection)
     }
 }
 
+/* The attribute that no request had, as far as known; empty: none. */
+static struct cpt_bytes unknown_key(const struct cpti_kept_options *options,
+                                    const struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes unseen = options->selection != NULL
+                                        ? cpti_selection_unseen(options->selection)
+                                        : (struct cpt_bytes){NULL, 0};
+
+    return unseen.bytes == 0 && options->by != NULL && counts->with_by == 0
+               ? cpt_bytes_of(options->by)
+               : unseen;
+}
+
+static void note_keys(struct cpti_kept_counts *counts, const struct cpt_record *record)
+{
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        const struct cpt_bytes key = record->attributes[i].key;
+        char text[CPTI_KEPT_KEY_BYTES];
+
+        if (key.bytes < sizeof text) {
+            (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
+            cpti_names_add(counts->keys, text);
+        }
+    }
+}
+
+static void note_nearest(const struct cpti_kept_options *options,
+                         struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes key = unknown_key(options, counts);
+    const char *nearest = NULL;
+    char text[CPTI_KEPT_KEY_BYTES];
+
+    (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
+    nearest = key.bytes != 0 ? cpti_nearest_name(text, counts->keys) : NULL;
+    if (nearest != NULL) {
+        (void)snprintf(counts->nearest, sizeof counts->nearest, "%s", nearest);
+    }
+}
+
 bool cpti_kept_counts_record(const struct cpti_kept_options *options,
                              struct cpti_kept_counts *counts, struct cpt_bytes id,
                              const struct cpt_record *record)
@@ -85,28 +126,41 @@ bool cpti_kept_counts_record(const struct cpti_kept_options *options,
     if (options->selection != NULL) {
         selected = cpti_selection_counts(options->selection, record);
     }
+    if (unknown_key(options, counts).bytes != 0) {
+        note_keys(counts, record);
+    }
     if (selected == CPTI_FORCED_EXCLUDED && options->wanted == NULL) {
         counts->forced++;
         return false;
     }
     counts->unselected += selected == CPTI_NOT_SELECTED;
+    counts->with_by += selected != CPTI_NOT_SELECTED && options->by != NULL &&
+                       cpt_record_attribute(record, cpt_bytes_of(options->by)) != NULL;
     return selected != CPTI_NOT_SELECTED;
 }
 
 int cpti_kept_none(const struct cpti_kept_options *options,
                    const struct cpti_kept_counts *counts)
 {
-    const struct cpt_bytes unseen = options->selection != NULL
-                                        ? cpti_selection_unseen(options->selection)
-                                        : (struct cpt_bytes){NULL, 0};
+    const struct cpt_bytes unknown = unknown_key(options, counts);
+    char key[2 * CPTI_KEPT_KEY_BYTES];
+    char hint[2 * CPTI_KEPT_KEY_BYTES] = "";
 
+    (void)snprintf(key, sizeof key, "%s", cpti_quoted_bytes(unknown));
+    if (counts->nearest[0] != '\0') {
+        (void)snprintf(hint, sizeof hint, "; did you mean '%s'?",
+                       cpti_quoted(counts->nearest));
+    }
+    if (counts->requests != 0 && options->by != NULL) {
+        return cpti_failed("option '--by': no request has '%s'%s", key, hint);
+    }
     if (counts->unselected == 0) {
         return cpti_failed("no request %s",
                            options->wanted != NULL ? "of that trace" : "is kept");
     }
-    return unseen.bytes != 0 ? cpti_failed("no request is selected: none has '%s'",
-                                           cpti_quoted_bytes(unseen))
-                             : cpti_failed("no request is selected");
+    return unknown.bytes != 0
+               ? cpti_failed("no request is selected: none has '%s'%s", key, hint)
+               : cpti_failed("no request is selected");
 }
 
 /* --- Files --- */
@@ -239,10 +293,12 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts)
 {
     struct kept kept = {NULL, NULL};
+    struct cpti_names keys = {0};
     uint64_t of_spans = 0;
     int status = CPTI_EXIT_DONE;
 
     memset(counts, 0, sizeof *counts);
+    counts->keys = &keys;
     kept.spans = cpti_kept_spans_new(options, counts);
     kept.logs = cpti_kept_logs_new(options, counts);
     if (kept.spans == NULL || kept.logs == NULL) {
@@ -264,6 +320,9 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
                 counts->others);
         }
     }
+    note_nearest(options, counts);
+    counts->keys = NULL;
+    cpti_names_deinit(&keys);
     cpti_kept_spans_free(kept.spans);
     cpti_kept_logs_free(kept.logs);
     return status;

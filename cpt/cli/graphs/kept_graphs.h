@@ -24,6 +24,7 @@
 #include <stdbool.h>
 
 struct cpti_arguments;
+struct cpti_names;
 struct cpti_selection;
 
 /* One request. Everything is borrowed until the visit returns. */
@@ -44,12 +45,18 @@ struct cpti_kept_graph {
  * status ends the reading. */
 typedef cpt_status (*cpti_kept_fn)(void *context, const struct cpti_kept_graph *graph);
 
+enum { CPTI_KEPT_KEY_BYTES = 128 /* of an attribute, as it is told */ };
+
 /* What was read. */
 struct cpti_kept_counts {
     uint64_t requests;   /* visited, and not left out */
     uint64_t unselected; /* the selection leaves them out */
     uint64_t forced;     /* it has them, but tracing was forced */
-    uint64_t others; /* traces without notes, or these do not fit, or are too many */
+    uint64_t others;  /* traces without notes, or these do not fit, or are too many */
+    uint64_t with_by; /* selected, with the attribute `by` of the options */
+    struct cpti_names *keys; /* attributes of all requests, while they are read */
+    char
+        nearest[CPTI_KEPT_KEY_BYTES]; /* to one that none has; empty: none is similar */
 };
 
 struct cpti_kept_options {
@@ -61,6 +68,7 @@ struct cpti_kept_options {
     /* Requests that count; NULL: all but those whose tracing was forced. With these
      * each request counts 1, so none has a probability. */
     struct cpti_selection *selection;
+    const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
     void *context;
 };
@@ -107,7 +115,8 @@ int cpti_kept_option(const struct cpti_arguments *given, const char *option,
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts);
 
-/* Prints that no request was visited, and why. CPTI_EXIT_FAILED. */
+/* Prints that no request was visited, or that none has `by`, and why.
+ * CPTI_EXIT_FAILED. */
 int cpti_kept_none(const struct cpti_kept_options *options,
                    const struct cpti_kept_counts *counts);
 

@@ -22,3 +22,4 @@ for service in A B C; do
     make_graphs $service 12 0 0.0001 >$service.cptgraph
 done
 cpt whatif --set 'B: B2=-1ms' ./*.cptgraph | sed -n 2,4p
+cpt whatif --where amr!=B ./*.cptgraph; echo "exit $?"
