@@ -82,8 +82,8 @@ static void *serve(void *context)
 
 static void call_b(struct cpt_manual *manual, int socket)
 {
-    const struct cpt_bytes ask = cpt_manual_ask(manual);
     struct cpt_manual_call *call = cpt_manual_call_begin(manual, "B: /lookup");
+    const struct cpt_bytes ask = cpt_manual_call_ask(manual, call);
     struct cpt_manual_reply reply = {.status = CPT_IO};
     char text[LINE_BYTES];
 

@@ -17,7 +17,7 @@
  *
  *      cpt_manual_enter(manual, "search");
  *      call = cpt_manual_call_begin(manual, "B: /lookup");
- *      ... send, with the header critical-path: cpt_manual_ask(manual)
+ *      ... send, with the header critical-path: cpt_manual_call_ask(manual, call)
  *      cpt_manual_wait_begin(manual);
  *      ... receive
  *      cpt_manual_call_end(manual, call, &reply);
@@ -44,6 +44,12 @@
  * told: a wait needed all calls that ended within it, and what follows the end of a
  * call outside of waits needed that one. If it did not, the drag is smaller than what
  * would be gained, never larger. A wait without a call lasts as long as it did.
+ *
+ * A request that is kept whole (docs/sampling.md) is written to the service's log of
+ * graphs, with all parts, waits and calls that ended, by the same rules. Callees find
+ * their place in it by the ids that cpt_manual_call_ask() gives to calls. If some of it
+ * had no memory, or more than 8,192 calls ended outside of waits, or within one beside
+ * others, it is lost, and counted (graphs_lost).
  *
  * If the service has measures_cpu, time in which no processor ran a part is shown as
  * ‹off CPU›; then one thread must handle the request from begin to end.
@@ -89,7 +95,8 @@ CPT_API void cpt_manual_enter(struct cpt_manual *manual, const char *part);
 CPT_API void cpt_manual_leave(struct cpt_manual *manual);
 
 /* The value of the header CPT_HEADER_ASK for calls; empty: send none. Valid until
- * cpt_manual_free(). */
+ * cpt_manual_free(). It is the same for all: in graphs that are kept, a callee that was
+ * asked so is a constant. See cpt_manual_call_ask(). */
 CPT_API struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual);
 
 /* The values of CPT_HEADER_TRACEPARENT and CPT_HEADER_TRACESTATE for calls: as they
@@ -102,6 +109,12 @@ CPT_API struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual);
  * memory, and its time is not attributed to it. Valid until cpt_manual_end(). */
 CPT_API struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
                                                       const char *callee);
+
+/* The same for @call, which may be NULL: with an id of its own, if the graph of the
+ * request is kept and there is memory. An attempt is a call. Valid until
+ * cpt_manual_free(). */
+CPT_API struct cpt_bytes cpt_manual_call_ask(struct cpt_manual *manual,
+                                             struct cpt_manual_call *call);
 
 /* How a call ended. */
 struct cpt_manual_reply {

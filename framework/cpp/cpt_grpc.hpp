@@ -497,9 +497,9 @@ class client_interceptor final : public ::grpc::experimental::Interceptor
     {
         caller_->carry(methods->GetSendInitialMetadata());
         caller_->with([&](cpt_manual *manual) {
-            const cpt_bytes ask = cpt_manual_ask(manual);
-
             call_ = cpt_manual_call_begin(manual, name_.c_str());
+            const cpt_bytes ask = cpt_manual_call_ask(manual, call_);
+
             if (ask.bytes != 0) {
                 methods->GetSendInitialMetadata()->emplace(
                     CPT_HEADER_ASK, std::string(ask.data, ask.bytes));

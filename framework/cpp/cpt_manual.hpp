@@ -7,7 +7,7 @@
  *      {
  *          const auto part = request.enter("search");
  *          auto call = request.call("B: /lookup");
- *          ... send, with the header critical-path: request.ask()
+ *          ... send, with the header critical-path: call.ask()
  *          {
  *              const auto wait = request.wait();
  *              ... receive
@@ -67,6 +67,11 @@ class manual
         void end(const cpt_manual_reply &reply)
         {
             end_with(&reply);
+        }
+        /* For its header, before its end; empty: send none. */
+        std::string_view ask() const
+        {
+            return text(cpt_manual_call_ask(manual_, call_));
         }
 
       private:

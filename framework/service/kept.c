@@ -84,26 +84,11 @@ static void release_item(struct cpti_log_item *item)
     cpti_spans_retire(((struct cpti_kept_item *)item)->serving);
 }
 
-void cpti_kept_retire(struct cpti_serving *serving)
+static cpt_status encode(const struct cpti_log_item *kept,
+                         const struct cpt_alloc *alloc, unsigned char **data,
+                         size_t *bytes)
 {
-    const struct cpt_request *request = serving->request;
-    struct cpti_kept_item *item = item_of(serving);
-
-    if (item == NULL || item->response_ns == 0) {
-        cpti_spans_retire(serving);
-        return;
-    }
-    item->item.release = release_item;
-    item->item.memory_bytes = cpti_request_bytes(request);
-    /* As for its record: a slow disk must not take memory from requests that come. */
-    cpti_account_move(&serving->account, &serving->notes);
-    cpti_log_queue_push(serving->service->options.graphs, &item->item);
-}
-
-cpt_status cpti_kept_encode(const struct cpti_kept_item *item,
-                            const struct cpt_alloc *alloc, unsigned char **data,
-                            size_t *bytes)
-{
+    const struct cpti_kept_item *item = (const struct cpti_kept_item *)kept;
     struct cpt_request *request = item->serving->request;
     struct cpt_dag_records records;
     struct cpt_arena arena;
@@ -122,4 +107,21 @@ cpt_status cpti_kept_encode(const struct cpti_kept_item *item,
     }
     cpt_arena_deinit(&arena);
     return status;
+}
+
+void cpti_kept_retire(struct cpti_serving *serving)
+{
+    const struct cpt_request *request = serving->request;
+    struct cpti_kept_item *item = item_of(serving);
+
+    if (item == NULL || item->response_ns == 0) {
+        cpti_spans_retire(serving);
+        return;
+    }
+    item->item.encode = encode;
+    item->item.release = release_item;
+    item->item.memory_bytes = cpti_request_bytes(request);
+    /* As for its record: a slow disk must not take memory from requests that come. */
+    cpti_account_move(&serving->account, &serving->notes);
+    cpti_log_queue_push(serving->service->options.graphs, &item->item);
 }

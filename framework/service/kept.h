@@ -36,10 +36,4 @@ void cpti_kept_answered(struct cpti_serving *serving);
  * spans; or frees it. */
 void cpti_kept_retire(struct cpti_serving *serving);
 
-/* The graph of @item as a new block of memory, which the caller frees. Errors of
- * cpt_graph_encode(). Threads: the queue's. */
-cpt_status cpti_kept_encode(const struct cpti_kept_item *item,
-                            const struct cpt_alloc *alloc, unsigned char **data,
-                            size_t *bytes);
-
 #endif

@@ -19,7 +19,6 @@
 
 #include "cpt/now.h"
 #include "framework/pool/lock.h"
-#include "framework/service/kept.h"
 #include "framework/service/log_write.h"
 #include "framework/service/spans.h"
 #include "wire/cpt_graph_log.h"
@@ -251,9 +250,8 @@ static void write_record(struct cpt_log_queue *queue, const struct cpti_log_item
     unsigned char *data = NULL;
     size_t bytes = 0;
     cpt_status status =
-        queue->content == CPT_LOG_GRAPHS
-            ? cpti_kept_encode((const struct cpti_kept_item *)item, queue->alloc, &data,
-                               &bytes)
+        item->encode != NULL
+            ? item->encode(item, queue->alloc, &data, &bytes)
             : cpt_record_encode(&item->record, queue->alloc, &data, &bytes, NULL);
 
     if (status == CPT_OK) {

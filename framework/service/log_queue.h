@@ -16,6 +16,11 @@ struct cpti_log_item {
     struct cpt_record record;
     struct cpt_bytes block; /* a whole block in place of a record; or empty */
     size_t memory_bytes;    /* that is freed with it */
+    /* Of a graph: makes its record, in a new block of memory, which the caller frees.
+     * Errors of cpt_graph_encode(). On the queue's thread. NULL: it is `record`. */
+    cpt_status (*encode)(const struct cpti_log_item *item,
+                         const struct cpt_alloc *alloc, unsigned char **data,
+                         size_t *bytes);
     void (*release)(struct cpti_log_item *item); /* called once, on any thread */
 };
 

@@ -115,6 +115,7 @@ static void note_ask(struct cpt_manual *manual)
                                            manual->service->options.metadata_bytes_max);
 
     manual->wants_drags = ask.wants_drag != 0;
+    manual->keeps_edges = manual->wants_drags;
     manual->metadata_bytes_max = ask.bytes_max;
     manual->ask_bytes = cpt_ask_format(&ask, manual->ask, sizeof manual->ask);
     assert(manual->ask_bytes < sizeof manual->ask);
@@ -208,6 +209,7 @@ static struct cpt_manual *begin(struct cpt_service *service,
     }
     note_inbound(manual, inbound, number);
     note_ask(manual);
+    cpti_manual_keep(manual);
     begin_trace(manual, inbound);
     return manual;
 }
@@ -426,15 +428,29 @@ const struct cpt_path *cpt_manual_path(const struct cpt_manual *manual)
     return manual != NULL ? manual->path : NULL;
 }
 
-static void free_parts(struct cpti_log_item *item)
+static void free_parts(struct cpt_manual *manual)
 {
-    struct cpt_manual *manual = CPTI_CONTAINER(item, struct cpt_manual, item);
     struct cpt_service *service = manual->service;
 
     cpt_path_free(manual->path);
     cpt_arena_deinit(&manual->arena);
     cpt_alloc_free(&service->notes.alloc, manual);
     cpti_service_release(service);
+}
+
+static void release_graph(struct cpti_log_item *item)
+{
+    free_parts(((struct cpti_manual_kept *)item)->manual);
+}
+
+/* Its record, if it has one, is written. */
+static void release_item(struct cpti_log_item *item)
+{
+    struct cpt_manual *manual = CPTI_CONTAINER(item, struct cpt_manual, item);
+
+    if (!cpti_manual_kept_push(manual, release_graph)) {
+        free_parts(manual);
+    }
 }
 
 static void tell_failure(struct cpt_service *service,
@@ -522,12 +538,13 @@ static bool end_pending(struct cpt_manual *manual)
 void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_log_queue *log = NULL;
+    bool is_logged = false;
 
     if (manual == NULL) {
         return;
     }
     if (manual->is_carrier) {
-        free_parts(&manual->item);
+        free_parts(manual);
         return;
     }
     (void)cpt_manual_end(manual);
@@ -536,16 +553,18 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
         note_failure(manual, http_status);
     }
     log = manual->service->options.log;
-    if (manual->path == NULL || !manual->decision.is_logged || log == NULL) {
-        free_parts(&manual->item);
+    is_logged = manual->path != NULL && manual->decision.is_logged && log != NULL;
+    if (!is_logged && manual->kept == NULL) {
+        free_parts(manual);
         return;
     }
     fill_record(manual, http_status);
-    if (manual->decision.is_pending && !end_pending(manual)) {
-        free_parts(&manual->item);
+    cpti_manual_kept_answered(manual);
+    if (!is_logged || (manual->decision.is_pending && !end_pending(manual))) {
+        release_item(&manual->item);
         return;
     }
-    manual->item.release = free_parts;
+    manual->item.release = release_item;
     manual->item.memory_bytes = sizeof *manual + manual->arena.used_bytes;
     cpti_log_queue_push(log, &manual->item);
 }

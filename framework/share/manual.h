@@ -7,6 +7,7 @@
 #include "framework/cpt_manual.h"
 
 #include "cpt/cpt_arena.h"
+#include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_trace.h"
 #include "framework/service/answer.h"
 #include "framework/service/log_queue.h"
@@ -26,9 +27,18 @@ struct cpti_part {
 
 struct cpt_manual_call {
     struct cpt_trace_call call; /* first */
+    const char *ask;            /* of its own, with its id; NULL: that of the request */
 };
 
 struct cpti_manual_arrival; /* see manual_drags.c */
+
+/* What is kept for the graph of a request. In its memory. */
+struct cpti_manual_kept {
+    struct cpti_log_item item; /* first; its record is what the graph log says of it */
+    struct cpt_manual *manual;
+    uint64_t seed;       /* of the ids of its calls, … */
+    uint64_t call_count; /* … of which as many have one */
+};
 
 struct cpt_manual {
     struct cpti_log_item item; /* its record */
@@ -39,8 +49,9 @@ struct cpt_manual {
     struct cpti_part root;
     struct cpti_part *current;
     struct cpti_part *newest;
-    struct cpti_manual_arrival *arrivals; /* newest first, if it wants_drags */
-    size_t drag_record_count;      /* likewise: these, and waits of calls that passed */
+    struct cpti_manual_kept *kept;        /* NULL: its graph is not kept */
+    struct cpti_manual_arrival *arrivals; /* newest first, if it keeps_edges */
+    size_t edge_count;             /* likewise: these, and waits of calls that passed */
     size_t lost_depth;             /* parts within `current` that were not noted */
     struct cpt_trace_await *await; /* the current wait, or NULL */
     uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
@@ -55,6 +66,7 @@ struct cpt_manual {
     size_t ask_bytes;
     size_t metadata_bytes_max; /* of callees */
     bool wants_drags;          /* its path is to have them */
+    bool keeps_edges;          /* they, or its graph, need what ended beside the path */
     bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
     bool has_ended;
     bool has_failed;              /* its code said so: … */
@@ -119,10 +131,11 @@ void cpti_manual_wait_on(struct cpt_manual *manual, struct cpti_part *part,
 /* The wait is over, if there is one. */
 void cpti_manual_wait_over(struct cpt_manual *manual, uint64_t now_ns);
 
-/* --- Drags (manual_drags.c) --- */
+/* --- Drags and graphs (manual_drags.c) --- */
 
 /* The most parts, waits and arrivals of a path with drags: what these take before the
- * answer is sent is bounded. */
+ * answer is sent is bounded. And the most arrivals, and waits of calls that passed, of
+ * a graph. */
 enum { CPTI_MANUAL_DRAG_RECORDS_MAX = 8192 };
 
 /* @call has ended within @await, which goes on. */
@@ -135,5 +148,25 @@ void cpti_manual_add_pass(struct cpt_manual *manual, struct cpt_trace_call *call
 /* Makes the path of @manual, which has ended, with drags; or without them, which is
  * counted. As cpt_critical_path(). */
 cpt_status cpti_manual_dragged_path(struct cpt_manual *manual);
+
+/* All records of @manual, which has ended, to @records, whose arrays are in @arena.
+ * false: there are more than @count_max, or not all were noted, or no memory. */
+bool cpti_manual_records(const struct cpt_manual *manual, size_t count_max,
+                         struct cpt_arena *arena, struct cpt_dag_records *records);
+
+/* --- Graphs (manual_graph.c) --- */
+
+/* Begins to keep the graph of the traced request @manual, if that was decided. */
+void cpti_manual_keep(struct cpt_manual *manual);
+
+/* The graph log says of @manual what its record says now. No effect if its graph is
+ * not kept. */
+void cpti_manual_kept_answered(struct cpt_manual *manual);
+
+/* Hands @manual, whose record is written, over to the graph log, which calls @release
+ * with the item of its graph; false: its graph is not kept, or lost, which is counted.
+ */
+bool cpti_manual_kept_push(struct cpt_manual *manual,
+                           void (*release)(struct cpti_log_item *item));
 
 #endif

@@ -104,13 +104,13 @@ static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
     struct cpt_trace_await *await = manual->await;
 
     if (await == NULL) {
-        if (manual->wants_drags) {
+        if (manual->keeps_edges) {
             cpti_manual_add_pass(manual, call);
         }
         return;
     }
     if (await->call != NULL) {
-        if (manual->wants_drags) {
+        if (manual->keeps_edges) {
             cpti_manual_add_arrival(manual, await, await->call);
         }
         await->has_margin = 1;

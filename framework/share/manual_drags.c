@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * manual_drags.c - drags of requests whose code tells the path
+ * manual_drags.c - drags of requests whose code tells the path, and what their graphs
+ * need beside it
  *
  * The trace has what the walk needs: which call ended last within each wait. Drags need
  * all that may have been waited for (cpt_drag.h). Code does not tell that, so:
@@ -15,8 +16,9 @@
  * nodes that began in this order anyway changes no beginning, so the latency is the
  * same; and one that remains when a segment takes no time may only let it be longer.
  *
- * Only a request whose caller asks keeps these arrivals. All the rest is made at its
- * end, of memory that lives no longer than the walk.
+ * Only a request that has drags, or whose graph is kept (manual_graph.c), notes these
+ * arrivals. All the rest is made at its end, of memory that lives no longer than the
+ * walk, or the encoding.
  */
 #include "framework/share/manual.h"
 
@@ -31,16 +33,15 @@ struct cpti_manual_arrival {
     struct cpti_manual_arrival *previous;
 };
 
-/* Memory for what only drags need; NULL: there will be none. The path does not need it,
+/* Memory for what only these need; NULL: there will be none. The path does not need it,
  * so no record is lost then; and of too many no more take what the path may need. */
 static void *take(struct cpt_manual *manual, size_t bytes)
 {
     void *memory = NULL;
 
-    if (manual->drag_record_count <= CPTI_MANUAL_DRAG_RECORDS_MAX) {
+    if (manual->edge_count <= CPTI_MANUAL_DRAG_RECORDS_MAX) {
         memory = cpt_arena_take(&manual->arena, bytes);
-        manual->drag_record_count =
-            memory != NULL ? manual->drag_record_count + 1 : TOO_MANY;
+        manual->edge_count = memory != NULL ? manual->edge_count + 1 : TOO_MANY;
     }
     return memory;
 }
@@ -73,45 +74,42 @@ void cpti_manual_add_pass(struct cpt_manual *manual, struct cpt_trace_call *call
     }
 }
 
-/* How many records it has: more than there may be, if too many. */
-static size_t count_records(const struct cpt_manual *manual, size_t *part_count,
-                            size_t *arrival_count)
+/* How many records it has: more than @count_max, if too many. */
+static size_t count_records(const struct cpt_manual *manual, size_t count_max,
+                            size_t *part_count, size_t *arrival_count)
 {
-    const size_t most = CPTI_MANUAL_DRAG_RECORDS_MAX;
     size_t count = 0;
 
     *part_count = 0;
     *arrival_count = 0;
-    for (const struct cpti_part *part = manual->newest; part != NULL && count <= most;
-         part = part->previous) {
+    for (const struct cpti_part *part = manual->newest;
+         part != NULL && count <= count_max; part = part->previous) {
         const struct cpt_trace_await *await = part->task.last_await;
 
         count++;
         (*part_count)++;
-        for (; await != NULL && count <= most; await = await->previous) {
+        for (; await != NULL && count <= count_max; await = await->previous) {
             count++;
         }
     }
     for (const struct cpti_manual_arrival *arrival = manual->arrivals;
-         arrival != NULL && count <= most; arrival = arrival->previous) {
+         arrival != NULL && count <= count_max; arrival = arrival->previous) {
         count++;
         (*arrival_count)++;
     }
     return count;
 }
 
-/* All records of @manual, in @arena. false: too many, or no memory. */
-static bool list_records(const struct cpt_manual *manual, struct cpt_arena *arena,
-                         struct cpt_dag_records *records)
+bool cpti_manual_records(const struct cpt_manual *manual, size_t count_max,
+                         struct cpt_arena *arena, struct cpt_dag_records *records)
 {
     size_t part_count = 0;
     size_t arrival_count = 0;
     struct cpt_trace_task **tasks = NULL;
     struct cpt_dag_arrival *arrivals = NULL;
 
-    if (manual->drag_record_count == TOO_MANY ||
-        count_records(manual, &part_count, &arrival_count) >
-            CPTI_MANUAL_DRAG_RECORDS_MAX) {
+    if (manual->edge_count == TOO_MANY ||
+        count_records(manual, count_max, &part_count, &arrival_count) > count_max) {
         return false;
     }
     tasks = cpt_arena_take(arena, part_count * sizeof(struct cpt_trace_task *));
@@ -144,7 +142,7 @@ cpt_status cpti_manual_dragged_path(struct cpt_manual *manual)
     cpt_status status = CPT_OK;
 
     cpt_arena_init(&arena, alloc, 0, 0);
-    if (list_records(manual, &arena, &records) &&
+    if (cpti_manual_records(manual, CPTI_MANUAL_DRAG_RECORDS_MAX, &arena, &records) &&
         cpt_drags_new(alloc, &records, 0, &drags, NULL) == CPT_OK) {
         manual->trace.drags = drags;
     }

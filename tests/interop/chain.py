@@ -235,7 +235,9 @@ def check_curl(services, program, evil):
     print(out.rstrip().splitlines()[-1])
     ask, parent = ["1;max=4096;drag"], PARENT
     made = CONTEXTS[3][1][0]
-    must(CONTEXTS == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
+    kept = [found[0][0] for found in CONTEXTS[5:]]
+    must(len(set(kept)) == 2 and all(re.fullmatch('1;max=2048;graph="[0-9a-f]{16}"', one) for one in kept), kept)
+    must(CONTEXTS[:5] == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
                       [ask, [parent + "01"], None], [None, [made], None],
                       [ask, [parent + "00"], None]], CONTEXTS)
     must(re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-02", made) and parent[3:35] not in made, made)

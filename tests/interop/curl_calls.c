@@ -8,10 +8,12 @@
  * F, told by hand, calls B alone, two at the same time, an address where nothing
  * listens, and one without a request. Each path must add up, and have drags. Prints the
  * stacks of the first. The second URL is called with a trace context that came, traced
- * and not, with one that was made, and with one of the program's own.
+ * and not, with one that was made, and with one of the program's own; and twice of a
+ * request whose graph is kept.
  */
 #include "examples/interop/curl/cpt_curl.h"
 
+#include <cpt/cpt_log_queue.h>
 #include <cpt/cpt_path.h>
 
 #include <stdlib.h>
@@ -200,6 +202,39 @@ static void call_with_contexts(struct cpt_service *service, const char *base)
     cpt_service_free(untraced);
 }
 
+static cpt_status drop_block(void *context, const void *block, size_t bytes)
+{
+    (void)context;
+    (void)block;
+    (void)bytes;
+    return CPT_OK;
+}
+
+/* Each call carries an id of its own, for the graph of its callee. */
+static void call_kept(const char *base)
+{
+    const struct cpt_log_queue_options queue = {
+        .struct_bytes = sizeof queue, .sink = drop_block, .content = CPT_LOG_GRAPHS};
+    struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "F", .probability = 1};
+    struct cpt_service *service = NULL;
+    struct cpt_manual *manual = NULL;
+    CURL *easy = new_easy(base, "/context");
+
+    options.graphs = cpt_log_queue_new(&queue, NULL);
+    options.graph_every = 1;
+    service = cpt_service_new(&options, NULL);
+    must(options.graphs != NULL && service != NULL, "no memory");
+    manual = begin(service);
+    for (int i = 0; i < 2; i++) {
+        must(cpt_curl_perform(manual, easy, "E: /", NULL) == CURLE_OK, "kept");
+    }
+    cpt_manual_free(manual, 200);
+    curl_easy_cleanup(easy);
+    cpt_service_free(service);
+    cpt_log_queue_free(options.graphs);
+}
+
 int main(int argc, char **argv)
 {
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
@@ -216,6 +251,7 @@ int main(int argc, char **argv)
     call_nobody(service);
     if (argc == 3) {
         call_with_contexts(service, argv[2]);
+        call_kept(argv[2]);
     }
     cpt_service_free(service);
     curl_global_cleanup();

@@ -909,6 +909,7 @@ static void test_manual()
         {
             const auto part = request.enter("search");
             auto call = request.call("B: /lookup");
+            CHECK(!call.ask().empty() && call.ask() == request.ask()); /* no graph */
             {
                 const auto wait = request.wait();
                 call.end();
@@ -930,7 +931,9 @@ static void test_manual()
         cpt::manual request(service, inbound); /* not traced */
         CHECK(!request.is_traced() && request.end().empty() && request.ask().empty());
         const auto part = request.enter("search");
-        request.call("B: /x").end();
+        auto call = request.call("B: /x");
+        CHECK(call.ask().empty());
+        call.end();
     }
     CHECK(cpt_service_drain(service, 5000000000U) == CPT_OK);
     cpt_service_free(service);

@@ -120,6 +120,7 @@ has stream.txt 'A: page' 'M: /demo.Greeter/Count' 'C: stock'
 if grep -q 'blind spot' counted.txt stream.txt; then fail "$(cat counted.txt stream.txt)"; fi
 
 . "$(dirname "$0")/grpc_context.sh"
+. "$(dirname "$0")/grpc_graphs.sh"
 
 say 'a callee that is killed is a blind spot, and no crash'
 kill -9 "$c_pid"

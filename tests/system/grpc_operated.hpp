@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* grpc_operated.hpp - what the operator of a service on grpc++ adds, for tests: the
- * service M with its log, and channels that are traced */
+ * service M with its logs, and channels that are traced */
 #ifndef GRPC_OPERATED_HPP
 #define GRPC_OPERATED_HPP
 
@@ -36,19 +36,26 @@ class operated
         file_options.struct_bytes = sizeof file_options;
         file_options.directory = log_folder;
         file_ = cpt_log_file_new(&file_options, &error);
+        file_options.content = CPT_LOG_GRAPHS;
+        graph_file_ = cpt_log_file_new(&file_options, &error);
         cpt_log_queue_options queue_options = {};
         queue_options.struct_bytes = sizeof queue_options;
         queue_options.sink = cpt_log_file_write;
         queue_options.context = file_;
         log_ = cpt_log_queue_new(&queue_options, &error);
+        queue_options.context = graph_file_;
+        queue_options.content = CPT_LOG_GRAPHS;
+        graphs_ = cpt_log_queue_new(&queue_options, &error);
         cpt_service_options options = {};
         options.struct_bytes = sizeof options;
         options.name = "M";
         options.role = CPT_ROLE_INNER;
         options.probability = probability > 0 ? probability : -1; /* 0: the default */
         options.log = log_;
+        options.graphs = graphs_; /* of the requests whose callers ask for it */
         service_ = cpt_service_new(&options, &error);
-        if (file_ == nullptr || log_ == nullptr || service_ == nullptr) {
+        if (file_ == nullptr || log_ == nullptr || graph_file_ == nullptr ||
+            graphs_ == nullptr || service_ == nullptr) {
             std::cerr << error.sentence << "\n";
             std::exit(1);
         }
@@ -61,7 +68,9 @@ class operated
         cpt_service_counters(service_, print_refused, nullptr);
         cpt_service_free(service_);
         cpt_log_queue_free(log_);
+        cpt_log_queue_free(graphs_);
         cpt_log_file_free(file_);
+        cpt_log_file_free(graph_file_);
     }
     /* A server of M on any port, which it prints. */
     std::unique_ptr<grpc::Server> start(grpc::ServerBuilder *builder)
@@ -102,6 +111,8 @@ class operated
 
     cpt_log_file *file_ = nullptr;
     cpt_log_queue *log_ = nullptr;
+    cpt_log_file *graph_file_ = nullptr;
+    cpt_log_queue *graphs_ = nullptr;
     cpt_service *service_ = nullptr;
 };
 

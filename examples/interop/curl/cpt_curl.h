@@ -87,12 +87,15 @@ static inline int cpt_curl_has(const struct curl_slist *headers, const char *nam
     return 0;
 }
 
-/* A copy of @headers and those of @manual; NULL: it has none, or there is no memory. */
+/* A copy of @headers and those of @manual for @call; NULL: it has none, or there is no
+ * memory. */
 static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *headers,
-                                                  const struct cpt_manual *manual)
+                                                  struct cpt_manual *manual,
+                                                  struct cpt_manual_call *call)
 {
     struct curl_slist *copy = NULL;
-    int is_good = cpt_curl_add(&copy, CPT_HEADER_ASK, cpt_manual_ask(manual));
+    int is_good =
+        cpt_curl_add(&copy, CPT_HEADER_ASK, cpt_manual_call_ask(manual, call));
 
     if (is_good && !cpt_curl_has(headers, CPT_HEADER_TRACEPARENT)) {
         is_good =
@@ -116,13 +119,13 @@ static inline void cpt_curl_begin(struct cpt_curl_call *call, struct cpt_manual 
                                   struct curl_slist *headers)
 {
     *call = (struct cpt_curl_call){.manual = manual, .easy = easy, .headers = headers};
+    call->call = cpt_manual_call_begin(manual, callee);
     if (manual != NULL) {
-        call->copy = cpt_curl_headers(headers, manual);
+        call->copy = cpt_curl_headers(headers, manual, call->call);
     }
     call->has_asked = call->copy != NULL && cpt_manual_ask(manual).bytes != 0;
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                            call->copy != NULL ? call->copy : headers);
-    call->call = cpt_manual_call_begin(manual, callee);
 }
 
 /* Whether an answer comes from a cache: it has `Age`. Varnish writes `Age: 0` on each

@@ -17,6 +17,7 @@ extern CU_TestInfo cpt_mutex_tests[];
 extern CU_TestInfo cpt_manual_tests[];
 extern CU_TestInfo cpt_manual_drags_tests[];
 extern CU_TestInfo cpt_manual_random_tests[];
+extern CU_TestInfo cpt_manual_graph_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
@@ -81,6 +82,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
     {"drags by hand", NULL, NULL, NULL, NULL, cpt_manual_drags_tests},
     {"drags by hand, random", NULL, NULL, NULL, NULL, cpt_manual_random_tests},
+    {"graphs by hand", NULL, NULL, NULL, NULL, cpt_manual_graph_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},

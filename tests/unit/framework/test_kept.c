@@ -6,9 +6,9 @@
  * What the graphs of several services tell together is tested by joining them:
  * tests/system/kept.sh.
  */
+#include "tests/unit/framework/graph_store.h"
 #include "tests/unit/framework/service_pair.h"
 
-#include "cpt/cpt_dag_draft.h"
 #include "framework/cpt_settings.h"
 #include "framework/service/service.h"
 #include "framework/service/trace_context.h"
@@ -20,67 +20,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GRAPH_BYTES_MAX = 1 << 20, GRAPHS_MAX = 16 };
+enum { GRAPHS_MAX = 16 };
 
-/* --- The graph log of a service, in memory --- */
-
-struct store {
-    struct cpt_log_queue *queue;
-    size_t bytes;
-    size_t read;
-    bool fails;
-    unsigned char data[GRAPH_BYTES_MAX];
-};
-
-static struct store of_a;
-static struct store of_b;
-
-static cpt_status keep_graphs(void *context, const void *block, size_t bytes)
-{
-    struct store *store = context;
-
-    CU_ASSERT_FATAL(bytes <= sizeof store->data - store->bytes);
-    if (store->fails) {
-        return CPT_IO;
-    }
-    memcpy(store->data + store->bytes, block, bytes);
-    store->bytes += bytes;
-    return CPT_OK;
-}
-
-static cpt_status read_graphs(void *context, void *buffer, size_t capacity,
-                              size_t *bytes)
-{
-    struct store *store = context;
-    const size_t left = store->bytes - store->read;
-
-    *bytes = capacity < left ? capacity : left;
-    memcpy(buffer, store->data + store->read, *bytes);
-    store->read += *bytes;
-    return CPT_OK;
-}
+static struct graph_store of_a;
+static struct graph_store of_b;
+static size_t queue_bytes_max; /* of the stores that are opened next; 0: as usual */
 
 static void say_nothing(void *context, const struct cpt_notice *notice)
 {
     (void)context;
     (void)notice;
-}
-
-static size_t queue_bytes_max; /* of the stores that are opened next; 0: as usual */
-
-static void open_store(struct store *store)
-{
-    const struct cpt_log_queue_options options = {.struct_bytes = sizeof options,
-                                                  .sink = keep_graphs,
-                                                  .context = store,
-                                                  .memory_bytes_max = queue_bytes_max,
-                                                  .notify = say_nothing,
-                                                  .content = CPT_LOG_GRAPHS};
-
-    store->bytes = 0;
-    store->fails = false;
-    store->queue = cpt_log_queue_new(&options, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(store->queue);
 }
 
 /* What a graph log says of a request. */
@@ -94,22 +43,6 @@ struct kept {
     size_t run_count;
     size_t attribute_count;
 };
-
-static uint64_t dag_of(const struct cpt_dag_records *records)
-{
-    struct cpt_dag_draft *draft =
-        cpt_dag_draft_new(NULL, records->runs[0].trace->arrival_ns);
-    struct cpt_dag_recorded recorded;
-    struct cpt_dag *dag = NULL;
-    uint64_t latency_ns = 0;
-
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, records, &recorded), CPT_OK);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
-    latency_ns = cpt_dag_latency_ns(dag);
-    cpt_dag_free(dag);
-    cpt_dag_draft_free(draft);
-    return latency_ns;
-}
 
 static struct kept read_kept(const struct cpt_record *record)
 {
@@ -128,25 +61,18 @@ static struct kept read_kept(const struct cpt_record *record)
     for (size_t i = 0; i < graph.call_count; i++) {
         kept.call_id = graph.calls[i].id != 0 ? graph.calls[i].id : kept.call_id;
     }
-    kept.dag_ns = dag_of(&graph.records);
+    kept.dag_ns = graph_latency_ns(&graph.records);
     cpt_arena_deinit(&arena);
     return kept;
 }
 
 /* Reads all that @store has; the number of graphs. */
-static int read_store(struct store *store, struct kept kept[GRAPHS_MAX])
+static int read_store(struct graph_store *store, struct kept kept[GRAPHS_MAX])
 {
-    const struct cpt_log_reader_options options = {
-        .struct_bytes = sizeof options, .read = read_graphs, .context = store};
-    struct cpt_log_reader *reader = NULL;
+    struct cpt_log_reader *reader = graph_store_read(store);
     struct cpt_record record;
     int count = 0;
 
-    cpt_log_queue_flush(pair.log); /* graphs follow the record */
-    cpt_log_queue_flush(store->queue);
-    store->read = 0;
-    reader = cpt_graph_log_reader_new(&options, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
     while (count < GRAPHS_MAX && cpt_log_reader_next(reader, &record, NULL) == CPT_OK) {
         kept[count++] = read_kept(&record);
     }
@@ -158,8 +84,8 @@ static int read_store(struct store *store, struct kept kept[GRAPHS_MAX])
 
 static void open_kept(struct cpt_service_options a, struct cpt_service_options b)
 {
-    open_store(&of_a);
-    open_store(&of_b);
+    graph_store_open(&of_a, queue_bytes_max);
+    graph_store_open(&of_b, queue_bytes_max);
     a.graphs = of_a.queue;
     open_pair(a, b);
 }
@@ -314,7 +240,6 @@ static void test_lost_graphs_are_counted(void)
     struct kept a[GRAPHS_MAX];
 
     open_kept(with_graphs(always, 1), never);
-    cpt_log_queue_flush(of_a.queue); /* its header */
     of_a.fails = true;
     ask_a(NULL);
     CU_ASSERT_EQUAL(answer.http_status, 200);

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_manual_random.c - drags of random programs that record their requests by hand
+ * test_manual_random.c - drags and graphs of random programs that record their requests
+ * by hand
  *
- * Two properties of random programs of one thread:
+ * Three properties of random programs of one thread:
  *
  *   exact      A wait needs all calls that end within it. Each segment is compared
  *              with the program without it, simulated anew.
  *   not above  The thread waits for all of some calls, or for one, while others end,
  *              too; it looks at some late. No drag is above what the program would
  *              gain in truth.
+ *   the same   The graph in the log, read back, has the latency that was recorded, each
+ *              slack of the records that it was made of, and the drags of the path;
+ *              which is the path of the same program without a graph.
  */
 #include "tests/support/test_random.h"
+#include "tests/unit/framework/graph_store.h"
 #include "tests/unit/framework/service_pair.h"
 
+#include "cpt/cpt_drag.h"
 #include "cpt/cpt_path.h"
 #include "cpt/cpt_trace.h"
 #include "framework/cpt_manual.h"
+#include "framework/share/manual.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#define DRAG         "1;max=2000;drag"
 #define UNATTRIBUTED "\u2039unattributed\u203a"
 
 /* --- Programs --- */
@@ -84,6 +92,7 @@ static void issue(void)
     }
     (void)snprintf(name, sizeof name, "B: /%u", program.call_count);
     program.calls[program.call_count] = cpt_manual_call_begin(program.manual, name);
+    (void)cpt_manual_call_ask(program.manual, program.calls[program.call_count]);
     program.issue_ns[program.call_count] = now.now_ns;
     program.is_open[program.call_count] = true;
     note(ISSUE)->call = program.call_count++;
@@ -277,15 +286,24 @@ static size_t count_wrong(uint64_t at_ns, uint64_t (*run_without)(const struct c
     return wrong;
 }
 
-static void begin_program(uint64_t seed)
+static void begin_program(uint64_t seed, const char *ask)
 {
-    const struct cpt_inbound inbound = inbound_with("1;max=2000;drag");
+    const struct cpt_inbound inbound = inbound_with(ask);
 
     memset(&program, 0, sizeof program);
     now.now_ns += 1000 * (uint64_t)MS; /* the number of paths a second is limited */
     program.random.state = seed;
     program.manual = cpt_manual_new(pair.a, &inbound);
     CU_ASSERT_PTR_NOT_NULL_FATAL(program.manual);
+}
+
+static void run_program(void)
+{
+    for (uint64_t j = 1 + test_random_below(&program.random, 24); j != 0; j--) {
+        do_something();
+    }
+    run_for(1);
+    (void)cpt_manual_end(program.manual);
 }
 
 /* @attribution: with blocked time the calls are parts of nodes, which is exact, too. */
@@ -301,13 +319,9 @@ static void check_random(unsigned attribution, const char *what)
     for (uint64_t i = 0; i < cases; i++) {
         uint64_t arrival_ns = 0;
 
-        begin_program(seed + i);
+        begin_program(seed + i, DRAG);
         arrival_ns = now.now_ns;
-        for (uint64_t j = 1 + test_random_below(&program.random, 24); j != 0; j--) {
-            do_something();
-        }
-        run_for(1);
-        (void)cpt_manual_end(program.manual);
+        run_program();
         segments += cpt_path_segment_count(cpt_manual_path(program.manual));
         if (count_wrong(arrival_ns, simulate, true) != 0) {
             print_case(seed + i);
@@ -489,7 +503,7 @@ static void test_never_above_the_truth(void)
     for (uint64_t i = 0; i < cases && wrong == 0; i++) {
         uint64_t arrival_ns = 0;
 
-        begin_program(seed + i);
+        begin_program(seed + i, DRAG);
         arrival_ns = now.now_ns;
         write_script(&program.random);
         run_script();
@@ -507,10 +521,189 @@ static void test_never_above_the_truth(void)
     close_pair();
 }
 
+/* --- Graphs --- */
+
+enum { NODES_MAX = 2048, SEGMENTS_MAX = 1024 };
+
+/* What is known of a program from its records. */
+struct known {
+    size_t node_count;
+    struct cpt_dag_node nodes[NODES_MAX];
+    struct cpt_dag_measure measures[NODES_MAX];
+    size_t segment_count;
+    uint64_t durations_ns[SEGMENTS_MAX];
+    uint64_t drags_ns[SEGMENTS_MAX];
+};
+
+static struct known unasked; /* its path alone */
+static struct known told;
+static struct known read;
+static struct graph_store store;
+
+static void measure(const struct cpt_dag_records *records, struct known *known)
+{
+    struct cpt_dag_draft *draft =
+        cpt_dag_draft_new(NULL, records->runs[0].trace->arrival_ns);
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag *dag = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, records, &recorded), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
+    known->node_count = recorded.shape.node_count;
+    CU_ASSERT_FATAL(known->node_count <= NODES_MAX);
+    memcpy(known->nodes, recorded.shape.nodes,
+           known->node_count * sizeof *known->nodes);
+    CU_ASSERT_EQUAL(cpt_dag_measure(dag, known->measures), CPT_OK);
+    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+}
+
+static void note_path(const struct cpt_path *path, struct known *known)
+{
+    known->segment_count = cpt_path_segment_count(path);
+    CU_ASSERT_FATAL(known->segment_count <= SEGMENTS_MAX);
+    for (size_t i = 0; i < known->segment_count; i++) {
+        known->durations_ns[i] = cpt_path_segment(path, i)->duration_ns;
+        known->drags_ns[i] = cpt_path_drag(path, i);
+    }
+}
+
+/* What is known of the program that has ended, before it is freed. */
+static void note_told(void)
+{
+    struct cpt_manual *manual = program.manual;
+    const struct cpt_dag_run run = {.trace = &manual->trace};
+    struct cpt_dag_records records = {.runs = &run, .run_count = 1};
+    struct cpt_arena arena;
+
+    cpt_arena_init(&arena, NULL, 0, 0);
+    CU_ASSERT_FATAL(cpti_manual_records(manual, NODES_MAX, &arena, &records));
+    measure(&records, &told);
+    cpt_arena_deinit(&arena);
+    note_path(cpt_manual_path(manual), &told);
+}
+
+/* The path of a graph that was read, with drags. What stands in no graph, but on the
+ * path of the program, is which part stands below which. */
+static void walk(struct cpt_kept_graph *graph, unsigned attribution)
+{
+    struct cpt_trace trace = *graph->records.runs[0].trace;
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_drags *drags = NULL;
+
+    for (size_t i = 0; i < graph->records.task_count; i++) {
+        graph->records.tasks[i]->starter = graph->records.tasks[i]->unblocker;
+    }
+    graph->records.tasks[0]->has_no_frame = 1;
+    for (size_t i = 0; i < graph->call_count; i++) {
+        graph->calls[i].reason = CPT_REASON_UNSUPPORTED;
+    }
+    CU_ASSERT_EQUAL_FATAL(cpt_drags_new(NULL, &graph->records, 0, &drags, NULL),
+                          CPT_OK);
+    trace.drags = drags;
+    trace.attribution = attribution;
+    CU_ASSERT_EQUAL_FATAL(cpt_critical_path(NULL, &trace, path, NULL), CPT_OK);
+    note_path(path, &read);
+    cpt_drags_free(drags);
+    cpt_path_free(path);
+}
+
+/* Reads the only graph of the log; whether its dag has the latency of its record. */
+static bool read_graph(unsigned attribution)
+{
+    struct cpt_log_reader *reader = graph_store_read(&store);
+    struct cpt_kept_graph graph;
+    struct cpt_record record;
+    struct cpt_arena arena;
+    bool is_exact = false;
+
+    cpt_arena_init(&arena, NULL, 0, 0);
+    CU_ASSERT_EQUAL_FATAL(cpt_log_reader_next(reader, &record, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        cpt_graph_decode(&record, CPT_GRAPH_ARRIVAL_NS, &arena, &graph, NULL), CPT_OK);
+    is_exact = graph_latency_ns(&graph.records) == record.latency_ns;
+    measure(&graph.records, &read);
+    walk(&graph, attribution);
+    cpt_arena_deinit(&arena);
+    CU_ASSERT_EQUAL(cpt_log_reader_next(reader, &record, NULL), CPT_END);
+    cpt_log_reader_free(reader);
+    graph_store_clear(&store);
+    return is_exact;
+}
+
+static bool is_as_told(void)
+{
+    const size_t times_bytes = told.segment_count * sizeof(uint64_t);
+
+    if (told.node_count != read.node_count ||
+        told.segment_count != read.segment_count ||
+        told.segment_count != unasked.segment_count ||
+        memcmp(told.durations_ns, unasked.durations_ns, times_bytes) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < told.node_count; i++) {
+        if (told.nodes[i].duration_ns != read.nodes[i].duration_ns ||
+            told.nodes[i].kind != read.nodes[i].kind ||
+            told.measures[i].slack_ns != read.measures[i].slack_ns ||
+            told.measures[i].free_ns != read.measures[i].free_ns ||
+            told.measures[i].drag_ns != read.measures[i].drag_ns) {
+            return false;
+        }
+    }
+    return memcmp(told.durations_ns, read.durations_ns, times_bytes) == 0 &&
+           memcmp(told.drags_ns, read.drags_ns, times_bytes) == 0;
+}
+
+/* The path of the same program of which nothing more is kept. */
+static void run_unasked(uint64_t seed)
+{
+    begin_program(seed, "1;max=2000");
+    run_program();
+    note_path(cpt_manual_path(program.manual), &unasked);
+    cpt_manual_free(program.manual, 200);
+}
+
+static void test_graphs(void)
+{
+    const uint64_t seed = test_random_seed("graphs by hand");
+    const uint64_t cases = test_case_count(4000);
+    struct cpt_service_options options = never;
+    uint64_t nodes = 0;
+
+    graph_store_open(&store, 0);
+    options.graphs = store.queue;
+    options.graphs_per_second_max = -1;
+    open_pair(options, never);
+    for (uint64_t i = 0; i < cases; i++) {
+        uint64_t latency_ns = 0;
+
+        run_unasked(seed + i);
+        begin_program(seed + i, DRAG ";graph=\"00000000000000ff\"");
+        latency_ns = now.now_ns;
+        run_program();
+        latency_ns = now.now_ns - latency_ns;
+        CU_ASSERT_EQUAL(cpt_path_sum_ns(cpt_manual_path(program.manual)), latency_ns);
+        note_told();
+        cpt_manual_free(program.manual, 200);
+        if (!read_graph(CPT_ATTRIBUTE_LONGEST) || !is_as_told()) {
+            printf("\n  seed %llu\n", (unsigned long long)(seed + i));
+            CU_FAIL("a graph is not what was told");
+            i = cases;
+        }
+        nodes += read.node_count;
+    }
+    CU_ASSERT_TRUE(cases < 1000 || nodes > 4 * cases);
+    CU_ASSERT_EQUAL(counter(pair.a, "graphs_lost", NULL), 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "lost_drags", NULL), 0);
+    cpt_log_queue_free(store.queue);
+    close_pair();
+}
+
 extern CU_TestInfo cpt_manual_random_tests[];
 CU_TestInfo cpt_manual_random_tests[] = {
     {"against brute force", test_random},
     {"… with blocked attribution", test_random_blocked},
     {"never above the truth", test_never_above_the_truth},
+    {"graphs that are read back", test_graphs},
     CU_TEST_INFO_NULL,
 };
