@@ -51,6 +51,12 @@ void cpti_answer_record_cause(struct cpt_record *record,
     }
 }
 
+uint64_t cpti_answer_start_unix_ns(const struct cpt_request *request)
+{
+    return cpt_clock_unix_ns() -
+           (cpt_clock_now_ns(request->clock) - request->trace.arrival_ns);
+}
+
 void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
                             unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES])
 {
@@ -90,6 +96,7 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
 
     cpti_answer_record_end(record, cpt_request_latency_ns(request), http_status,
                            serving->status);
+    record->start_unix_ns = cpti_answer_start_unix_ns(request);
     record->is_failed |= request->status != CPT_OK && request->refusal == 0;
     record->service = serving->service_name;
     record->method = serving->method_name;

@@ -16,6 +16,7 @@
 
 #include "framework/run/recording.h"
 #include "framework/run/span_ids.h"
+#include "framework/service/answer.h"
 #include "framework/service/serving.h"
 #include "framework/service/service.h"
 #include "framework/service/trace_context.h"
@@ -104,8 +105,7 @@ void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
     const struct cpt_trace *trace = &request->trace;
     struct cpti_span_item *item = serving->spans;
 
-    item->start_unix_ns =
-        cpt_clock_unix_ns() - (cpt_clock_now_ns(request->clock) - trace->arrival_ns);
+    item->start_unix_ns = cpti_answer_start_unix_ns(request);
     item->arrival_ns = trace->arrival_ns;
     item->dispatch_ns = trace->dispatch_ns;
     item->response_ns = trace->response_ns;

@@ -5,6 +5,7 @@
 
 #include "tests/support/failing_alloc.h"
 
+#include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
 
 #include <math.h>
@@ -90,6 +91,37 @@ static void test_record(void)
     CU_ASSERT_STRING_EQUAL(path_text(path), WHOLE_PATH);
     cpt_log_reader_free(reader);
     cpt_path_free(path);
+    close_pair();
+}
+
+#define HOUR ((uint64_t)3600 * 1000 * MS)
+
+/* A transport that is slow to send the answer. */
+static void answer_slowly(void *context, const struct cpt_outbound *given)
+{
+    (void)given;
+    ++*(int *)context;
+    now.now_ns += HOUR;
+}
+
+/* What is done between the response and the record does not move the request. */
+static void test_start_of_record(void)
+{
+    const struct cpt_inbound inbound = inbound_with(NULL);
+    const uint64_t before_ns = cpt_clock_unix_ns();
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+    int count = 0;
+
+    open_pair(always, never);
+    cpt_service_serve(pair.a, &inbound, answer_slowly, &count);
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(count, 1);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_EQUAL(record.latency_ns, 12 * MS);
+    CU_ASSERT(record.start_unix_ns < before_ns - HOUR / 2);
+    cpt_log_reader_free(reader);
     close_pair();
 }
 
@@ -672,6 +704,7 @@ CU_TestInfo cpt_service_tests[] = {
     {"a request that asks for no path is not traced", test_unasked_is_untraced},
     {"a request that asks gets the path", test_forced_returns_the_path},
     {"the record", test_record},
+    {"the start of a record", test_start_of_record},
     {"semantics 22, 27: forced and random at once", test_forced_and_random},
     {"a call back into the entry is not recorded", test_call_back_into_the_entry},
     {"unless its own coin hits", test_coin_of_a_call_back},
