@@ -17,6 +17,13 @@
  * the worker for it in each replay. If a stint was ready before another one that began
  * first, it was *held* until that one was ready.
  *
+ * A callee is recorded as if it had got its call when this was sent: how the time on
+ * the network divides into the way there and the way back is not known. So its stints
+ * may have run later than they say, by that time at most, and two that share a worker
+ * may seem to run at once. A stint that begins before a worker is free, but by no more
+ * than that, has this worker: its delay is negative, and in each replay it begins so
+ * much before it has the worker.
+ *
  * A replay is list scheduling: a stint that is ready, and no longer held, goes to the
  * end of the queue of its executor; the first one takes the next free worker. With the
  * recorded durations and workers, each stint is granted its worker at g again, by
@@ -29,6 +36,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { CALLS_MAX = 64 }; /* that lead to a task */
 
 /* --- What was recorded --- */
 
@@ -95,59 +104,113 @@ static uint64_t last_input(const struct whatif_view *view, const uint64_t *finis
     return last_ns;
 }
 
-/* The stints of @request, after the others. @stint has the number of each line's. */
+/* When the stint that begins with @position was ready: before its queue, if the task
+ * was in one, or with the last of what else it waited for. */
+static uint64_t ready_of(const struct whatif_queues *queues,
+                         const struct whatif_view *view, uint32_t position)
+{
+    const uint64_t *finish_ns = queues->plan->finish_ns;
+    const size_t node = view->request->node;
+    const uint64_t begin_ns = finish_ns[position] - view->duration_ns[position];
+    const uint32_t before = queues->before[node + position];
+    uint64_t ready_ns = 0;
+
+    if (before == CPT_DAG_NONE || kind_of(queues, node + before) != CPT_DAG_QUEUE ||
+        finish_ns[before] != begin_ns) {
+        return begin_ns;
+    }
+    ready_ns = last_input(view, finish_ns, before);
+    for (uint32_t j = view->first[position]; j < view->first[position + 1]; j++) {
+        const uint32_t from = view->from[j];
+
+        if (from != before && finish_ns[from] > ready_ns) {
+            ready_ns = finish_ns[from];
+        }
+    }
+    return ready_ns;
+}
+
+/* The time on the network of each call of @request. */
+static void find_networks(const struct whatif_queues *queues,
+                          const struct whatif_view *view, uint64_t *network_ns)
+{
+    const struct whatif_request *request = view->request;
+
+    memset(network_ns, 0, request->line_count * sizeof *network_ns);
+    for (uint32_t i = 0; i < request->node_count; i++) {
+        if (kind_of(queues, request->node + i) == CPT_DAG_NETWORK) {
+            network_ns[queues->plan->whatif->line[request->node + i]] +=
+                view->duration_ns[i];
+        }
+    }
+}
+
+/* By how much what the task @line did may be recorded too early: the time on the
+ * network of the calls that lead to it. */
+static uint64_t loose_of(const struct whatif_queues *queues,
+                         const struct whatif_request *request,
+                         const uint64_t *network_ns, uint32_t line)
+{
+    const struct whatif_line *lines = &queues->plan->whatif->lines[request->line];
+    uint64_t loose_ns = 0;
+
+    for (unsigned depth = 0; depth < CALLS_MAX && line != CPT_DAG_NONE; depth++) {
+        const uint32_t call = lines[line].caller;
+
+        loose_ns += call != CPT_DAG_NONE ? network_ns[call] : 0;
+        line = call != CPT_DAG_NONE ? lines[call].caller : CPT_DAG_NONE;
+    }
+    return loose_ns;
+}
+
+/* Scratch of list_stints(), an element for each line of a request. */
+struct by_line {
+    size_t *stint; /* the last one of the line */
+    uint64_t *network_ns;
+};
+
+/* The stints of request @number, after the others. */
 static cpt_status list_stints(struct whatif_queues *queues, size_t number,
-                              size_t *stint)
+                              const struct by_line *by_line)
 {
     struct cpt_whatif_plan *plan = queues->plan;
     const struct whatif_view view = cpti_whatif_recorded(plan->whatif, number);
     const struct whatif_request *request = view.request;
     const uint64_t arrival_ns = cpti_whatif_arrival(queues, request);
-    uint64_t *finish_ns = plan->finish_ns;
+    const uint64_t *finish_ns = plan->finish_ns;
     uint64_t latency_ns = 0;
     uint32_t end = 0;
     cpt_status status = CPT_OK;
 
-    (void)cpti_whatif_finish(&view, finish_ns, &latency_ns, &end);
+    (void)cpti_whatif_finish(&view, plan->finish_ns, &latency_ns, &end);
+    find_networks(queues, &view, by_line->network_ns);
     for (uint32_t i = 0; i < request->node_count && status == CPT_OK; i++) {
         const size_t node = request->node + i;
+        const uint32_t line = plan->whatif->line[node];
         const uint32_t before = queues->before[node];
         const uint64_t begin_ns = finish_ns[i] - view.duration_ns[i];
-        uint64_t ready_ns = 0;
 
         if (!cpti_whatif_is_on_worker(queues, request, node)) {
             continue;
         }
-        ready_ns = begin_ns;
         if (before != CPT_DAG_NONE &&
             cpti_whatif_is_on_worker(queues, request, request->node + before) &&
             finish_ns[before] == begin_ns) { /* goes on */
-            queues->stints[stint[plan->whatif->line[node]]].end_ns =
-                arrival_ns + finish_ns[i];
+            queues->stints[by_line->stint[line]].end_ns = arrival_ns + finish_ns[i];
             continue;
-        }
-        if (before != CPT_DAG_NONE &&
-            kind_of(queues, request->node + before) == CPT_DAG_QUEUE) {
-            const uint64_t queued_ns = last_input(&view, finish_ns, before);
-
-            ready_ns = finish_ns[before] == begin_ns ? queued_ns : begin_ns;
-            for (uint32_t j = view.first[i]; j < view.first[i + 1]; j++) {
-                const uint32_t from = view.from[j];
-
-                if (from != before && finish_ns[from] > ready_ns) {
-                    ready_ns = finish_ns[from];
-                }
-            }
         }
         status = cpt_alloc_grow(cpti_whatif_alloc(queues), (void **)&queues->stints,
                                 &queues->stint_capacity, queues->stint_count + 1,
                                 SIZE_MAX / 64, sizeof *queues->stints);
         if (status == CPT_OK) {
-            stint[plan->whatif->line[node]] = queues->stint_count;
-            queues->stints[queues->stint_count++] =
-                (struct stint){node, cpti_whatif_line(queues, request, node)->executor,
-                               arrival_ns + ready_ns, arrival_ns + begin_ns,
-                               arrival_ns + finish_ns[i]};
+            by_line->stint[line] = queues->stint_count;
+            queues->stints[queues->stint_count++] = (struct stint){
+                .node = node,
+                .executor = cpti_whatif_line(queues, request, node)->executor,
+                .ready_ns = arrival_ns + ready_of(queues, &view, i),
+                .begin_ns = arrival_ns + begin_ns,
+                .end_ns = arrival_ns + finish_ns[i],
+                .loose_ns = loose_of(queues, request, by_line->network_ns, line)};
         }
     }
     return status;
@@ -191,35 +254,33 @@ static void sift(uint64_t *ends, size_t count, size_t at)
     ends[at] = moved;
 }
 
-/* How many of the @count stints, which are sorted, run at once at most. Leaves the ends
- * of that many workers, all 0, in queues->ends. */
+/* How many workers the @count stints, which are sorted, need. Leaves room for the ends
+ * of that many in queues->ends. */
 static cpt_status count_workers(struct whatif_queues *queues,
                                 const struct stint *stints, size_t count,
                                 size_t *workers)
 {
-    size_t busy = 0;
+    uint64_t *ends = NULL;
     cpt_status status = cpt_alloc_grow(cpti_whatif_alloc(queues),
                                        (void **)&queues->ends, &queues->end_capacity,
                                        count + 1, SIZE_MAX / 64, sizeof *queues->ends);
 
     *workers = 0;
+    ends = queues->ends;
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
-        while (busy != 0 && queues->ends[0] <= stints[i].begin_ns) {
-            queues->ends[0] = queues->ends[--busy];
-            if (busy != 0) {
-                sift(queues->ends, busy, 0);
-            }
+        if (*workers != 0 && ends[0] <= stints[i].begin_ns + stints[i].loose_ns) {
+            ends[0] = stints[i].end_ns;
+            sift(ends, *workers, 0);
+            continue;
         }
-        queues->ends[busy++] = stints[i].end_ns;
-        for (size_t at = busy - 1;
-             at != 0 && queues->ends[at] < queues->ends[(at - 1) / 2];
+        ends[*workers] = stints[i].end_ns;
+        for (size_t at = (*workers)++; at != 0 && ends[at] < ends[(at - 1) / 2];
              at = (at - 1) / 2) {
-            const uint64_t kept = queues->ends[at];
+            const uint64_t kept = ends[at];
 
-            queues->ends[at] = queues->ends[(at - 1) / 2];
-            queues->ends[(at - 1) / 2] = kept;
+            ends[at] = ends[(at - 1) / 2];
+            ends[(at - 1) / 2] = kept;
         }
-        *workers = busy > *workers ? busy : *workers;
     }
     return status;
 }
@@ -240,8 +301,7 @@ static void find_delays(struct whatif_queues *queues, const struct stint *stints
         granted_ns = queues->ends[0] > held_until_ns ? queues->ends[0] : held_until_ns;
         queues->order[stint->node] = i;
         queues->held_ns[stint->node] = held_until_ns - stint->ready_ns;
-        queues->delay_ns[stint->node] =
-            stint->begin_ns > granted_ns ? stint->begin_ns - granted_ns : 0;
+        queues->delay_ns[stint->node] = (int64_t)(stint->begin_ns - granted_ns);
         queues->ends[0] = stint->end_ns;
         sift(queues->ends, workers, 0);
     }
@@ -289,13 +349,16 @@ static cpt_status learn(struct whatif_queues *queues, bool knows_workers)
 static cpt_status learn_all(struct whatif_queues *queues)
 {
     const struct cpt_whatif *whatif = queues->plan->whatif;
-    size_t *stint = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->line_max + 1,
-                                    sizeof *stint);
-    cpt_status status = stint != NULL ? CPT_OK : CPT_NO_MEMORY;
+    const size_t lines = (size_t)whatif->line_max + 1;
+    const struct by_line by_line = {
+        cpt_alloc_array(whatif->alloc, NULL, lines, sizeof *by_line.stint),
+        cpt_alloc_array(whatif->alloc, NULL, lines, sizeof *by_line.network_ns)};
+    cpt_status status =
+        by_line.stint != NULL && by_line.network_ns != NULL ? CPT_OK : CPT_NO_MEMORY;
 
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < whatif->request_count && status == CPT_OK; i++) {
-            status = list_stints(queues, i, stint);
+            status = list_stints(queues, i, &by_line);
             if (status == CPT_OK && !queues->is_together) {
                 status = learn(queues, round == 1);
             }
@@ -304,7 +367,8 @@ static cpt_status learn_all(struct whatif_queues *queues)
             status = learn(queues, round == 1);
         }
     }
-    cpt_alloc_free(whatif->alloc, stint);
+    cpt_alloc_free(whatif->alloc, by_line.network_ns);
+    cpt_alloc_free(whatif->alloc, by_line.stint);
     return status;
 }
 

@@ -28,6 +28,7 @@ struct stint {
     size_t node; /* its first one */
     cpt_name_id executor;
     uint64_t ready_ns, begin_ns, end_ns;
+    uint64_t loose_ns; /* all of them may be too small, by this at most */
 };
 
 struct executor {
@@ -49,8 +50,8 @@ struct whatif_queues {
     uint64_t *finish_ns; /* since the arrival */
     uint64_t *wait_ns;
     uint64_t *held_ns;
-    uint64_t *delay_ns;
-    uint64_t *order; /* of its stint; UINT64_MAX: recorded as no first node of one */
+    int64_t *delay_ns; /* negative: it begins before it has its worker */
+    uint64_t *order;   /* of its stint; UINT64_MAX: recorded as no first node of one */
     uint64_t *ready_ns;
     uint32_t *open;
     unsigned char *state;

@@ -123,6 +123,14 @@ static uint64_t later(uint64_t at_ns, uint64_t by_ns)
     return by_ns < INT64_MAX - at_ns ? at_ns + by_ns : INT64_MAX;
 }
 
+static uint64_t moved(uint64_t at_ns, int64_t by_ns)
+{
+    if (by_ns >= 0) {
+        return later(at_ns, (uint64_t)by_ns);
+    }
+    return -(uint64_t)by_ns < at_ns ? at_ns + (uint64_t)by_ns : 0;
+}
+
 static cpt_status end_at(struct whatif_queues *queues, size_t number, size_t node,
                          uint64_t begin_ns)
 {
@@ -241,10 +249,12 @@ static cpt_status grant(struct whatif_queues *queues, struct executor *executor,
                         uint64_t now_ns)
 {
     const size_t node = pop(&executor->queue).node;
-    const uint64_t begin_ns = later(now_ns, queues->delay_ns[node]);
+    const uint64_t ready_ns = queues->ready_ns[node];
+    uint64_t begin_ns = moved(now_ns, queues->delay_ns[node]);
 
+    begin_ns = begin_ns > ready_ns ? begin_ns : ready_ns;
     executor->free_count--;
-    queues->wait_ns[node] = begin_ns - queues->ready_ns[node];
+    queues->wait_ns[node] = begin_ns - ready_ns;
     return end_at(queues, queues->request_of[node], node, begin_ns);
 }
 

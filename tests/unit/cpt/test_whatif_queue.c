@@ -7,6 +7,9 @@
  * who was ready first. The model goes through time nanosecond by nanosecond, and what
  * it does is recorded. A replay with other workers and durations must do what the model
  * does with these.
+ *
+ * The same pool as that of a callee: when its requests came, on their way from their
+ * callers, is not recorded, but as if they had come at once.
  */
 #include "cpt/cpt_whatif.h"
 #include "tests/support/suites.h"
@@ -23,6 +26,8 @@ static struct {
     uint64_t arrival_ns[REQUESTS];
     uint64_t work_ns[ALL];
     bool is_behind[ALL][TASKS]; /* tasks of the same request, with lower numbers */
+    uint64_t network_ns;        /* of each request, if the pool is a callee's … */
+    uint64_t way_ns[REQUESTS];  /* … and how much of it was before its arrival */
 } plan;
 
 /* What the model did. */
@@ -124,22 +129,24 @@ static uint64_t latency_of(const struct served *served, size_t request)
 
         last_ns = end_ns > last_ns ? end_ns : last_ns;
     }
-    return last_ns - plan.arrival_ns[request];
+    return last_ns - plan.arrival_ns[request] + plan.network_ns;
 }
 
-/* Adds @request as the model served it: each task is its queue and its step. */
+/* Adds @request as the model served it: each task is its queue and its step. Of a
+ * callee, all of them are behind the first part of a call, and before the second. */
 static bool add_request(struct cpt_whatif *whatif, const struct served *served,
                         size_t request)
 {
-    struct cpt_dag_name frames[2 * TASKS];
-    struct cpt_dag_node nodes[2 * TASKS];
-    struct cpt_dag_edge edges[2 * TASKS + TASKS * TASKS];
-    uint32_t node_lines[2 * TASKS];
-    struct cpt_dag_line lines[TASKS];
+    const bool is_called = plan.network_ns != 0;
+    struct cpt_dag_name frames[2 * TASKS + 3];
+    struct cpt_dag_node nodes[2 * TASKS + 3];
+    struct cpt_dag_edge edges[5 * TASKS + TASKS * TASKS];
+    uint32_t node_lines[2 * TASKS + 3];
+    struct cpt_dag_line lines[TASKS + 2];
     struct cpt_dag_recorded recorded = {.frames = frames,
                                         .node_lines = node_lines,
                                         .lines = lines,
-                                        .line_count = TASKS};
+                                        .line_count = is_called ? TASKS + 2 : TASKS};
     struct cpt_dag *dag = NULL;
     size_t edge_count = 0;
     bool is_added = false;
@@ -157,23 +164,45 @@ static bool add_request(struct cpt_whatif *whatif, const struct served *served,
             (struct cpt_dag_node){plan.work_ns[at], 2 * i + 1, CPT_DAG_STEP};
         node_lines[2 * i] = i;
         node_lines[2 * i + 1] = i;
-        lines[i] = (struct cpt_dag_line){{"B", 1}, CPT_DAG_NONE, 0, 0};
+        lines[i] =
+            (struct cpt_dag_line){{"B", 1}, is_called ? TASKS + 1 : CPT_DAG_NONE, 0, 0};
         edges[edge_count++] = (struct cpt_dag_edge){2 * i, 2 * i + 1};
         for (uint32_t before = 0; before < i; before++) {
             if (plan.is_behind[at][before]) {
                 edges[edge_count++] = (struct cpt_dag_edge){2 * before + 1, 2 * i};
             }
         }
+        if (is_called) {
+            edges[edge_count++] = (struct cpt_dag_edge){2 * TASKS + 1, 2 * i};
+            edges[edge_count++] = (struct cpt_dag_edge){2 * i + 1, 2 * TASKS + 2};
+        }
     }
-    recorded.shape = (struct cpt_dag_shape){.nodes = nodes,
-                                            .node_count = 2 * (size_t)TASKS,
-                                            .edges = edges,
-                                            .edge_count = edge_count,
-                                            .end = CPT_DAG_NONE,
-                                            .frame_count = 2 * TASKS};
+    if (is_called) {
+        static const struct cpt_dag_name names[] = {{{"A: A1", 5}, CPT_DAG_STEP},
+                                                    {{"B: /", 4}, CPT_DAG_NETWORK},
+                                                    {{"B: /", 4}, CPT_DAG_NETWORK}};
+
+        for (uint32_t i = 0; i < 3; i++) {
+            frames[2 * TASKS + i] = names[i];
+            nodes[2 * TASKS + i] = (struct cpt_dag_node){i == 2 ? plan.network_ns : 0,
+                                                         2 * TASKS + i, names[i].kind};
+            node_lines[2 * TASKS + i] = i == 0 ? TASKS : TASKS + 1;
+        }
+        lines[TASKS] = (struct cpt_dag_line){{NULL, 0}, CPT_DAG_NONE, 0, 0};
+        lines[TASKS + 1] = (struct cpt_dag_line){{NULL, 0}, TASKS, 1, 0};
+        edges[edge_count++] = (struct cpt_dag_edge){2 * TASKS, 2 * TASKS + 1};
+    }
+    recorded.shape =
+        (struct cpt_dag_shape){.nodes = nodes,
+                               .node_count = is_called ? 2 * TASKS + 3 : 2 * TASKS,
+                               .edges = edges,
+                               .edge_count = edge_count,
+                               .end = CPT_DAG_NONE,
+                               .frame_count = is_called ? 2 * TASKS + 3 : 2 * TASKS};
     is_added = cpt_dag_new(NULL, &recorded.shape, &dag, NULL) == CPT_OK &&
                cpt_whatif_add(whatif, dag, &recorded,
-                              UINT64_C(1000000) + plan.arrival_ns[request]) == CPT_OK;
+                              UINT64_C(1000000) + plan.arrival_ns[request] -
+                                  plan.way_ns[request]) == CPT_OK;
     cpt_dag_free(dag);
     return is_added;
 }
@@ -257,17 +286,55 @@ static bool is_right(struct test_random *random, unsigned *compared)
     return is_good;
 }
 
-static void test_pool(void)
+/* Tasks take longer than the network: two that were side by side for less count as one
+ * after the other. */
+static void draw_called(struct test_random *random)
 {
-    const uint64_t seed = test_random_seed("what if queues are replayed");
+    draw(random);
+    plan.network_ns = 1 + test_random_below(random, 30);
+    for (size_t i = 0; i < plan.request_count; i++) {
+        plan.way_ns[i] = test_random_below(random, plan.network_ns + 1);
+        for (size_t k = 0; k < TASKS; k++) {
+            plan.work_ns[i * TASKS + k] += plan.network_ns;
+        }
+    }
+}
+
+/* With all that is recorded of a callee, nothing changes; and a single worker is seen
+ * to be one. */
+static bool is_right_called(struct test_random *random, unsigned *compared)
+{
+    struct cpt_whatif *whatif = cpt_whatif_new(NULL);
+    const size_t workers = 1 + test_random_below(random, 3);
+    struct served recorded;
+    bool is_good = true;
+
+    serve(&recorded, workers);
+    for (size_t i = 0; i < plan.request_count && is_good; i++) {
+        is_good = add_request(whatif, &recorded, i);
+    }
+    is_good = is_good && is_like_model(whatif, 0, UINT64_MAX, &recorded);
+    if (is_good && workers == 1) {
+        is_good = is_like_model(whatif, 1, UINT64_MAX, &recorded);
+        ++*compared;
+    }
+    cpt_whatif_free(whatif);
+    return is_good;
+}
+
+static void test_cases(const char *name, void (*draw_case)(struct test_random *random),
+                       bool (*is_right_case)(struct test_random *random,
+                                             unsigned *compared))
+{
+    const uint64_t seed = test_random_seed(name);
     unsigned failed_count = 0;
     unsigned compared = 0;
 
     for (uint64_t i = 0; i < test_case_count(CASES) && failed_count < 3; i++) {
         struct test_random random = {seed + i};
 
-        draw(&random);
-        if (!is_right(&random, &compared)) {
+        draw_case(&random);
+        if (!is_right_case(&random, &compared)) {
             printf("\n  again with CPT_TEST_SEED=%" PRIu64 " CPT_TEST_CASES=1\n",
                    seed + i);
             failed_count++;
@@ -277,7 +344,18 @@ static void test_pool(void)
     CU_ASSERT_EQUAL(failed_count, 0);
 }
 
+static void test_pool(void)
+{
+    test_cases("what if queues are replayed", draw, is_right);
+}
+
+static void test_called_pool(void)
+{
+    test_cases("what if queues of a callee are replayed", draw_called, is_right_called);
+}
+
 CU_TestInfo cpt_whatif_queue_tests[] = {
     {"a pool of workers", test_pool},
+    {"a pool of workers of a callee", test_called_pool},
     CU_TEST_INFO_NULL,
 };
