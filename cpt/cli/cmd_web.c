@@ -17,11 +17,16 @@ static int read_graphs(const struct cpti_arguments *arguments,
                        struct cpti_web_whatif **whatif)
 {
     struct cpti_arguments files;
-    int status = cpti_kept_option(arguments, "graphs", &files);
+    uint64_t parts_max = CPTI_WEB_WHATIF_PARTS;
+    int status = cpti_whole_number(arguments, "graphs-max", 1, UINT32_MAX, &parts_max);
 
     *whatif = NULL;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_kept_option(arguments, "graphs", &files);
     if (status == CPTI_EXIT_DONE && files.operand_count != 0) {
-        *whatif = cpti_web_whatif_new(files.operands, files.operand_count);
+        *whatif = cpti_web_whatif_new(files.operands, files.operand_count, parts_max);
         status = *whatif != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
     }
     cpti_arguments_deinit(&files);
@@ -66,6 +71,8 @@ static const struct cpti_option options[] = {
     {"graphs", 0, "FILE",
      "also read this graph log, or file of spans, or a folder of them, for what-if "
      "sliders; may be repeated"},
+    {"graphs-max", 0, "NUMBER",
+     "keep graphs of this many nodes and edges in memory; default: 33554432, 2 GB"},
     {0},
 };
 

@@ -465,6 +465,17 @@ grep -q 'more than 256 terms' status.body
 curl -s "$at/whatif?terms=%23%3C/textarea%3E%3Cscript%3Ealert(1)" >page.html
 [ "$(grep -c '<script>' page.html)" = 1 ] || fail 'a term became markup'
 ends 'what-if'
+# there is room for some of them: the others are told, on the page, too
+serve few "$CPT" web --graphs-max 300 --graphs A.cptgraph --graphs graphs a.cptlog
+get /api/whatif 'set=B: B2=0' | jq -e '.requests > 0 and .left_out > 0 and .requests + .left_out == 40' >/dev/null ||
+    fail "left out: $(get /api/whatif | cut -c 1-300)"
+left=$(get /api/whatif | jq .left_out)
+grep -q "requests that are left out, as the others have [0-9]* nodes and edges, and no more than 300 .*: $left\$" few.err ||
+    fail "left out: $(cat few.err)"
+get /whatif >page.html
+grep -q "Requests that are left out, as no more nodes and edges are kept in memory: $left\." page.html ||
+    fail "left out, on the page: $(grep -o 'Requests of which.*' page.html)"
+ends 'some graphs'
 "$CPT" web --graphs missing.cptgraph a.cptlog 2>error && fail 'a missing graph log'
 grep -q 'No such file' error
 

@@ -26,9 +26,6 @@ enum { FRAMES_MAX = 1000, SLIDERS_MAX = 12 };
 /* Frames x nodes and edges up to which all frames are tried: some seconds. */
 static const double sweep_parts_max = 1e9;
 
-/* Nodes and edges that are kept: about 2 GB. */
-static const uint64_t parts_max = UINT64_C(32) << 20;
-
 struct cpti_web_whatif {
     struct cpti_whatif_set set;
     double *before_ns; /* of each frame */
@@ -101,7 +98,8 @@ static bool prepare(struct cpti_web_whatif *whatif)
     return status == CPT_OK;
 }
 
-struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t count)
+struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t count,
+                                            uint64_t parts_max)
 {
     struct cpti_web_whatif *whatif = calloc(1, sizeof *whatif);
 

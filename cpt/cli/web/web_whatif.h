@@ -16,13 +16,18 @@
 
 #include "cpt/cli/web/web_query.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct cpti_web_whatif;
 
-/* Reads the graphs of @count @files: graph logs, or spans with notes. NULL: none can be
- * read, which was printed. */
-struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t count);
+/* Nodes and edges that are kept by default: about 2 GB. */
+enum { CPTI_WEB_WHATIF_PARTS = 32 << 20 };
+
+/* Reads the graphs of @count @files: graph logs, or spans with notes, up to @parts_max
+ * nodes and edges of all of them. NULL: none can be read, which was printed. */
+struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t count,
+                                            uint64_t parts_max);
 void cpti_web_whatif_free(struct cpti_web_whatif *whatif);
 
 /* How many requests it has; of NULL 0. */
