@@ -17,6 +17,13 @@ enum {
 static const double quantiles[CPTI_WHATIF_ROWS] = {
     [CPTI_WHATIF_P50] = 0.5, [CPTI_WHATIF_P99] = 0.99};
 
+/* Which draw from either end is the end of the interval. Of p50 that leaves 2.5 %
+ * outside. A high quantile has few requests beyond it, and draws of these reach less
+ * far than it may be wrong: where all times are halved, 93 % of 600 requests'
+ * intervals held with 2.5 %, and 95 % hold with 1.25 % (docs/whatif.md). */
+static const int outside[CPTI_WHATIF_ROWS] = {
+    [CPTI_WHATIF_P50] = DRAWS / 40, [CPTI_WHATIF_P99] = DRAWS / 80};
+
 static _Thread_local const uint64_t *sorted_ns; /* qsort() has no context */
 
 static int by_latency(const void *left, const void *right)
@@ -201,8 +208,8 @@ static bool bootstrap(const struct cpti_whatif_order *order, const uint64_t *aft
             continue;
         }
         qsort(changes[row], DRAWS, sizeof changes[row][0], by_size);
-        stats->rows[row].low_ns = changes[row][DRAWS * 25 / 1000 - 1];
-        stats->rows[row].high_ns = changes[row][DRAWS - DRAWS * 25 / 1000];
+        stats->rows[row].low_ns = changes[row][outside[row] - 1];
+        stats->rows[row].high_ns = changes[row][DRAWS - outside[row]];
     }
     free(drawn);
     free(changes);

@@ -7,7 +7,9 @@
  * is slow after, and only what the change does varies. The interval of the mean
  * difference is cpt_interval()'s; that of a quantile's is a bootstrap: requests are
  * drawn again, with both of their latencies, and of the differences that this gives the
- * middle 95 % are taken. The draws are those of a fixed seed.
+ * middle 95 % are taken, of p99 the middle 97.5 %. At least 95 % of the intervals hold
+ * the true change, of some changes nearly all (docs/whatif.md says why). The draws are
+ * those of a fixed seed.
  *
  * Threads: any, on arrays of their own.
  */

@@ -19,6 +19,7 @@ extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_seen_tests[];
 extern CU_TestInfo cpt_largest_tests[];
 extern CU_TestInfo cli_weighted_tests[];
+extern CU_TestInfo cli_whatif_stats_tests[];
 extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
 extern CU_TestInfo cpt_culprit_tests[];
@@ -42,6 +43,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
     {"answers of limited length", NULL, NULL, NULL, NULL, cpt_largest_tests},
     {"weighted means", NULL, NULL, NULL, NULL, cli_weighted_tests},
+    {"intervals of what if", NULL, NULL, NULL, NULL, cli_whatif_stats_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
     {"files of ids", NULL, NULL, NULL, NULL, cpt_ids_tests},
     {"rules on traces", NULL, NULL, NULL, NULL, cpt_rule_tests},
