@@ -304,7 +304,7 @@ static const struct cpti_example examples[] = {
     {"cpt whatif --set 'C: C1=-50%' spans/", "if C1 took half of its time"},
     {"cpt whatif --cap 'B: B2<=10ms' --set '*: <network>=0' spans/",
      "no slow B2 and no network"},
-    {"cpt whatif --parallel 'A: A1 > C: C1' spans/", "if A1 called C1 all at once"},
+    {"cpt whatif --parallel 'A: A2 > C: C1' spans/", "if A2 called C1 all at once"},
     {"cpt whatif --workers B=4 spans/", "if B had 4 workers"},
     {"cpt whatif --sweep 10ms spans/", "which frame is worth most"},
     {"cpt whatif --set 'B: B2=0' -o new.cptlog spans/",
