@@ -28,7 +28,9 @@
  * Runs note their times even if no request that waits is traced, since a traced one may
  * join later. But callees are asked for their paths only if a traced request waits when
  * the run begins; otherwise, for requests that join later, calls are ‹blind spot› with
- * the reason `shared`.
+ * the reason `shared`. Likewise the run has drags if one that waits then asks for them;
+ * who does not ask gets none. Graphs that are kept have of shared work no more than the
+ * time of the wait.
  *
  * A run that asks for its own key, also indirectly, is refused. Two runs that join each
  * other wait forever: order keys, or give waits a deadline.

@@ -95,15 +95,19 @@ void cpti_flight_remove(struct cpti_sharer *sharer)
 
 /* --- On the path of a request that waited --- */
 
+/* Without it the run would begin, and end, as much earlier. */
 static cpt_status append_batch_wait(struct cpt_path *path, uint32_t root,
-                                    uint64_t wait_ns)
+                                    uint64_t wait_ns, bool has_drag)
 {
     const struct cpt_bytes none = {NULL, 0};
     uint32_t frame = 0;
     cpt_status status =
         cpt_path_frame_add(path, root, none, CPT_KIND_BATCH_WAIT, &frame);
 
-    return status == CPT_OK ? cpt_path_append_ns(path, frame, wait_ns) : status;
+    if (status == CPT_OK) {
+        status = cpt_path_append_ns(path, frame, wait_ns);
+    }
+    return status == CPT_OK && has_drag ? cpt_path_drag_set(path, 0, wait_ns) : status;
 }
 
 static cpt_status append_flight(const struct cpti_flight *flight,
@@ -111,14 +115,18 @@ static cpt_status append_flight(const struct cpti_flight *flight,
                                 struct cpt_path *callee)
 {
     const uint64_t waited_ns = call->arrive_ns - call->issue_ns;
+    const bool has_drags = cpt_path_has_drags(flight->path) != 0;
     struct cpt_splice splice = {.overcount = CPT_OVERCOUNT_CLIP,
-                                .observed_ns = cpt_path_sum_ns(flight->path)};
+                                .observed_ns = cpt_path_sum_ns(flight->path),
+                                .has_call_drag = has_drags,
+                                .call_drag_ns = waited_ns};
     uint32_t root = 0;
     cpt_status status =
         cpt_path_frame_add(callee, CPT_FRAME_NONE, call->name, CPT_KIND_WORK, &root);
 
     if (status == CPT_OK && waited_ns > splice.observed_ns) {
-        status = append_batch_wait(callee, root, waited_ns - splice.observed_ns);
+        status =
+            append_batch_wait(callee, root, waited_ns - splice.observed_ns, has_drags);
     } else {
         splice.skip_ns = splice.observed_ns - waited_ns;
     }
@@ -259,6 +267,7 @@ static cpt_status make_run(struct cpti_flight *flight, struct cpt_error *error)
     }
     made->inherited = flight->inherited;
     made->inherited.is_silent = !flight->is_asked;
+    made->keeps_edges = flight->is_asked && flight->inherited.ask.wants_drag;
     made->nest.flight = flight;
     made->nest.level = flight->outer_count + 1;
     made->nest.retire = retire_run;

@@ -68,7 +68,7 @@ static struct cpti_flight *flight_new(struct cpt_shared *shared, struct cpt_byte
 }
 
 /* The run asks its callees as @request would: the first traced request that waits, else
- * the first one. */
+ * the first one. But for drags, which it has if any of them asks. */
 static void inherit(struct cpti_flight *flight, const struct cpt_request *request)
 {
     struct cpti_inherited *inherited = &flight->inherited;
@@ -151,6 +151,16 @@ static bool lies_in(const struct cpt_request *request, const struct cpti_flight 
     return false;
 }
 
+/* @request is traced and waits for a run that is yet to begin. Lock held. */
+static void note_asker(struct cpti_flight *flight, const struct cpt_request *request)
+{
+    if (!flight->is_asked) {
+        flight->is_asked = true;
+        inherit(flight, request);
+    }
+    flight->inherited.ask.wants_drag |= request->inherited.ask.wants_drag;
+}
+
 /* The flight for @key, which @sharer has joined. NULL: it may not. Lock held. */
 static struct cpti_flight *join(struct cpt_shared *shared, uint64_t hash,
                                 struct cpt_bytes key, struct cpti_sharer *sharer,
@@ -183,10 +193,8 @@ static struct cpti_flight *join(struct cpt_shared *shared, uint64_t hash,
                shared->item_bytes);
     }
     sharer->run.index = flight->joined_count++;
-    if (request->is_traced && !request->inherited.is_silent && !flight->has_begun &&
-        !flight->is_asked) {
-        flight->is_asked = true;
-        inherit(flight, request);
+    if (request->is_traced && !request->inherited.is_silent && !flight->has_begun) {
+        note_asker(flight, request);
     }
     cpti_flight_add(flight, sharer);
     cpti_flight_hold(flight);

@@ -7,6 +7,7 @@
 #include "tests/unit/framework/service_pair.h"
 
 #include "cpt/cpt_path.h"
+#include "framework/cpt_shared.h"
 #include "framework/run/recording_open.h"
 
 #include <stdio.h>
@@ -232,6 +233,116 @@ static void test_a_component(void)
     cpt_plan_free(search_plan);
 }
 
+/* --- Shared work --- */
+
+CPT_VALUE(wanted_batch, struct cpt_batch);
+
+static struct cpt_shared *lookups;
+
+static cpt_status search_all(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "disk", 9 * MS), searched);
+}
+
+static const struct cpt_task_def search_all_tasks[] = {
+    {"search", search_all, CPT_GIVES(found), CPT_NEEDS(wanted_batch), {NULL}, NULL}};
+static const struct cpt_graph search_all_graph = {
+    "A", CPT_GIVES(wanted_batch), CPT_GIVES(found), search_all_tasks, 1};
+
+/* Shared work that takes 9 ms beside a sleep of 5. */
+static cpt_status shares_beside(struct cpt_task *task)
+{
+    static const unsigned ms = 9;
+
+    now.now_ns += 2 * MS;
+    (void)cpt_share(task, lookups, cpt_bytes_of("key"), wanted_ms, &ms);
+    (void)cpt_sleep(task, "timer", 5 * MS);
+    return cpt_await_all(task, a_answer);
+}
+
+static const struct cpt_task_def share_tasks[] = {
+    {"A1", shares_beside, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph sharing = {"A", CPT_GIVES(rpc_request),
+                                         CPT_GIVES(rpc_reply), share_tasks, 1};
+
+static char two_texts[2][2048]; /* the paths of two requests … */
+static int two_count;           /* … as they came */
+
+static void note_path(void *context, const struct cpt_outbound *outbound)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    CU_ASSERT_EQUAL(cpt_metadata_decode(outbound->metadata.data,
+                                        outbound->metadata.bytes, NULL, path, NULL),
+                    CPT_OK);
+    (void)snprintf(two_texts[*(int *)context], sizeof two_texts[0], "%s",
+                   dragged_text(path));
+    cpt_path_free(path);
+    two_count++;
+}
+
+/* Two requests at once, with these headers. */
+static void ask_both(struct cpt_shared_options options, const char *first,
+                     const char *second)
+{
+    static int numbers[] = {0, 1};
+    struct cpt_plan *plan = cpt_plan_new(&sharing, NULL, NULL);
+
+    search_plan = cpt_plan_new(
+        options.batch_count_max != 0 ? &search_all_graph : &search_graph, NULL, NULL);
+    options.struct_bytes = sizeof options;
+    options.plan = search_plan;
+    options.name = "lookup";
+    lookups = cpt_shared_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lookups);
+    open_pair(never, never);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/sharing", plan, NULL), CPT_OK);
+    two_count = 0;
+    for (int i = 0; i < 2; i++) {
+        struct cpt_inbound inbound = inbound_with(i == 0 ? first : second);
+
+        inbound.method = cpt_bytes_of("/sharing");
+        cpt_service_serve(pair.a, &inbound, note_path, &numbers[i]);
+    }
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(two_count, 2);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    cpt_shared_free(lookups);
+    close_pair();
+    cpt_plan_free(search_plan);
+    cpt_plan_free(plan);
+}
+
+#define LOOKUP "A: /sharing;A: A1;A: lookup;"
+
+/* Without 11 ms of shared work A would still wait for 5. */
+static void test_shared_work(void)
+{
+    const struct cpt_shared_options flight = {.keys_max = 0};
+
+    ask_both(flight, "1;max=2000;drag", "1;max=2000");
+    CU_ASSERT_STRING_EQUAL(two_texts[0],
+                           "A: /sharing;A: A1 2 ~2, " LOOKUP
+                           "A: search;A: ‹queue› 2 ~2, " LOOKUP
+                           "A: search;A: disk 9 ~6, A: /sharing;A: A1 3 ~3");
+    CU_ASSERT_PTR_NULL(strchr(two_texts[1], '~'));
+}
+
+/* The run begins when the second has joined. */
+static void test_a_batch(void)
+{
+    const struct cpt_shared_options batch = {.batch_count_max = 2,
+                                             .item = CPT_GIVES(wanted_ms)};
+
+    ask_both(batch, "1;max=2000;drag", "1;max=2000;drag");
+    CU_ASSERT_STRING_EQUAL(
+        two_texts[0], "A: /sharing;A: A1 2 ~2, " LOOKUP "A: ‹batch wait› 2 ~2, " LOOKUP
+                      "A: search;A: disk 9 ~6, A: /sharing;A: A1 3 ~3");
+    ask_both(batch, "1;max=2000", "1;max=2000;drag");
+    CU_ASSERT_PTR_NULL(strchr(two_texts[0], '~'));
+    CU_ASSERT_PTR_NOT_NULL(strstr(two_texts[1], LOOKUP "A: search;A: disk 9 ~4, "));
+}
+
 /* --- The limit --- */
 
 /* A task has an input, that of Fig 2c also two calls, a wait, and what came for it. */
@@ -328,6 +439,8 @@ CU_TestInfo cpt_drags_inband_tests[] = {
     {"a callee that knows no drags", test_an_older_callee},
     {"a callee's drag above its segment is counted", test_a_callee_that_lies},
     {"a component has drags, too", test_a_component},
+    {"and so has shared work, for who asks", test_shared_work},
+    {"… also if the first of a batch does not", test_a_batch},
     {"a request of too many tasks goes without", test_too_many_tasks},
     {"so does one of too many waits", test_too_many_waits},
     CU_TEST_INFO_NULL,
