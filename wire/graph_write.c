@@ -318,7 +318,7 @@ static void add_call(struct writing *writing, struct cpt_trace_call *call)
     }
 }
 
-/* All calls that tasks waited for, each once. */
+/* All calls that tasks waited for, and those that runs answer, each once. */
 static void list_calls(struct writing *writing)
 {
     const struct cpt_dag_records *records = writing->records;
@@ -329,6 +329,9 @@ static void list_calls(struct writing *writing)
     }
     for (size_t i = 0; i < records->arrival_count; i++) {
         add_call(writing, records->arrivals[i].call);
+    }
+    for (size_t i = 1; i < records->run_count; i++) {
+        add_call(writing, records->runs[i].call);
     }
     if (writing->call_count != 0) {
         qsort(writing->calls, writing->call_count, sizeof(void *), compare_calls);
@@ -409,7 +412,7 @@ static void list_rows(struct writing *writing)
         fail(writing, CPT_LIMIT);
     }
     for (size_t i = 1; i < records->run_count && writing->status == CPT_OK; i++) {
-        if (call_number(writing, records->runs[i].call) == 0) {
+        if (records->runs[i].call == NULL) {
             fail(writing, CPT_INVALID);
         }
     }

@@ -171,7 +171,8 @@ static cpt_status add_task(struct making *making, uint32_t run, uint32_t number)
 
 /* --- Calls --- */
 
-/* The run that answers @call, if it is one within. */
+/* The run that answers @call, if it is one within. Not of work after the answer, whose
+ * tasks are no records either. */
 static cpt_status add_call(struct making *making, struct cpt_trace_call *call,
                            bool has_components)
 {
@@ -181,6 +182,7 @@ static cpt_status add_call(struct making *making, struct cpt_trace_call *call,
             : NULL;
 
     if (within == NULL || !within->is_traced ||
+        call->issue_ns > making->request->trace.response_ns ||
         within->trace.response_ns < within->trace.arrival_ns) {
         return CPT_OK;
     }

@@ -310,6 +310,70 @@ static void test_components_count(void)
     cpt_plan_free(part_plan);
 }
 
+/* --- Work that the answer does not wait for --- */
+
+static cpt_status spawn_and_answer(struct cpt_task *task)
+{
+    static const unsigned ms = 1;
+
+    (void)cpt_spawn(task, "part", part_plan, part_ms, &ms);
+    return a_answer(task);
+}
+
+static const struct cpt_task_def left_tasks[] = {{"A1",
+                                                  spawn_and_answer,
+                                                  CPT_GIVES(rpc_reply),
+                                                  CPT_NEEDS(rpc_request),
+                                                  {NULL},
+                                                  NULL}};
+static const struct cpt_graph leaving = {"A", CPT_GIVES(rpc_request),
+                                         CPT_GIVES(rpc_reply), left_tasks, 1};
+
+static cpt_status start_and_answer(struct cpt_task *task)
+{
+    (void)cpt_start(task, part_found);
+    return a_answer(task);
+}
+
+static cpt_status take_time(struct cpt_task *task)
+{
+    now.now_ns += MS;
+    *cpt_output(task, part_ms) = 1;
+    return CPT_OK;
+}
+
+static const struct cpt_task_def late_tasks[] = {
+    {"A1", start_and_answer, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
+     CPT_STARTS(part_found), NULL},
+    {"A2", take_time, CPT_GIVES(part_ms), CPT_NEEDS(rpc_request), {NULL}, NULL},
+    {"part", NULL, CPT_GIVES(part_found), CPT_NEEDS(part_ms),
+     .component = &part_graph}};
+static const struct cpt_graph beginning_late = {"A", CPT_GIVES(rpc_request),
+                                                CPT_GIVES(rpc_reply), late_tasks, 3};
+
+/* A component that nothing waits for is kept; one that begins after the answer is not,
+ * as all such work. Neither takes the graph with it. */
+static void test_work_that_is_left(void)
+{
+    struct kept a[GRAPHS_MAX];
+
+    part_plan = cpt_plan_new(&part_graph, NULL, NULL);
+    open_kept(with_graphs(always, 1), never);
+    ask_graph("/left", &leaving);
+    CU_ASSERT_EQUAL_FATAL(read_store(&of_a, a), 1);
+    CU_ASSERT_EQUAL(a[0].run_count, 2);
+    CU_ASSERT_EQUAL(a[0].dag_ns, a[0].latency_ns);
+    close_kept();
+    open_kept(with_graphs(always, 1), never);
+    ask_graph("/late", &beginning_late);
+    CU_ASSERT_EQUAL_FATAL(read_store(&of_a, a), 1);
+    CU_ASSERT_EQUAL(a[0].run_count, 1);
+    CU_ASSERT_EQUAL(a[0].dag_ns, a[0].latency_ns);
+    CU_ASSERT_EQUAL(counter(pair.a, "graphs_lost", NULL), 0);
+    close_kept();
+    cpt_plan_free(part_plan);
+}
+
 static void test_content_is_checked(void)
 {
     struct cpt_service_options wrong = always;
@@ -494,6 +558,7 @@ CU_TestInfo cpt_kept_tests[] = {
     {"what callers ask for is limited", test_callers_are_limited},
     {"graphs that are lost are counted", test_lost_graphs_are_counted},
     {"the memory of components counts with a graph", test_components_count},
+    {"components that the answer does not wait for", test_work_that_is_left},
     {"a log of graphs takes nothing else", test_content_is_checked},
     CU_TEST_INFO_NULL,
 };
