@@ -41,12 +41,14 @@ struct folder {
     struct entries pending; /* folders to be read */
     size_t entry_count;     /* all that were met */
     uint64_t skipped_count;
+    uint64_t beside_count; /* logs of the other kind */
     uint64_t again_count;
     uint64_t better_count;
 };
 
-/* What is_wanted() says of a file. */
-enum want { UNWANTED, WANTED, BETTER };
+/* What is_wanted() says of a file. BESIDE: not wanted, but where services write their
+ * path logs and graph logs it belongs there; so it needs no warning. */
+enum want { UNWANTED, BESIDE, WANTED, BETTER };
 
 static void deinit(struct entries *entries)
 {
@@ -121,8 +123,10 @@ static enum want want_head(const struct folder *of, const unsigned char *head,
     const struct cpti_command *command = of->command;
 
     if (command != NULL && command->is_in_folder != NULL) {
-        if (kind == CPTI_INPUT_LOG || kind == CPTI_INPUT_TREE ||
-            !command->is_in_folder(head, bytes)) {
+        if (kind == CPTI_INPUT_LOG) {
+            return BESIDE;
+        }
+        if (kind == CPTI_INPUT_TREE || !command->is_in_folder(head, bytes)) {
             return UNWANTED;
         }
         return command->is_better_in_folder != NULL &&
@@ -135,6 +139,8 @@ static enum want want_head(const struct folder *of, const unsigned char *head,
         return has_trees(of) ? UNWANTED : WANTED;
     case CPTI_INPUT_TREE:
         return has_trees(of) ? WANTED : UNWANTED;
+    case CPTI_INPUT_GRAPHS:
+        return has_trees(of) ? UNWANTED : BESIDE;
     case CPTI_INPUT_GZIP:
         return UNWANTED;
     default:
@@ -185,8 +191,8 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
     if (S_ISREG(about.st_mode)) {
         want = is_wanted(folder, descriptor, name);
     }
-    if (!S_ISDIR(about.st_mode) && want == UNWANTED) {
-        folder->skipped_count++;
+    if (!S_ISDIR(about.st_mode) && (want == UNWANTED || want == BESIDE)) {
+        *(want == BESIDE ? &folder->beside_count : &folder->skipped_count) += 1;
         return CPTI_EXIT_DONE;
     }
     entry.is_better = want == BETTER;
@@ -310,11 +316,11 @@ static int report(const struct folder *folder)
 {
     const char *name = cpti_quoted(folder->name);
     const char *what = noun_of(folder);
+    const uint64_t others = folder->skipped_count + folder->beside_count;
 
     if (folder->logs.count == 0) {
         return cpti_failed("%s: has no %s among its %" PRIu64 " file%s", name, what,
-                           folder->skipped_count,
-                           folder->skipped_count == 1 ? "" : "s");
+                           others, others == 1 ? "" : "s");
     }
     if (folder->skipped_count != 0) {
         cpti_warn("%s: skipped %" PRIu64 " of %" PRIu64 " files: not %ss", name,

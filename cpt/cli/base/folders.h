@@ -12,10 +12,12 @@
  * names. A path log is known by its first bytes, or by its name *.cptlog if they are
  * damaged. All else is skipped and counted, with a warning: trees, which would count
  * requests twice; pipes and devices, which are not opened; a link to a folder, so that
- * no loop is walked; a second name of the same file.
+ * no loop is walked; a second name of the same file. Graph logs are skipped without a
+ * word, as services write them beside path logs.
  *
  * For a command that takes trees only, a folder stands for its trees in the same way;
- * for `cpt import`, for its files of spans.
+ * for `cpt import`, for its files of spans; for those of kept graphs, for its graph
+ * logs. Then path logs are skipped without a word.
  *
  * A folder may be hostile: its files and its depth have limits, and what is beyond them
  * is an error, as a part of the logs would give a wrong result.

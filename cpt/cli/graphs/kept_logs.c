@@ -237,7 +237,7 @@ static void tell_counts(const struct cpt_graph_join_counts *counts, uint64_t for
     tell(forced, "requests that are left out, as their tracing was forced", "");
     tell(counts->missing_callees,
          "calls that are blocks of constant length, as their callee has no record",
-         "; is the log of a service missing?");
+         "; is the log of a service missing, or did its graph_rate refuse them?");
     tell(counts->copied_records, "copies of records that count once",
          "; is a file given with a copy of it?");
     tell(counts->repeated_records,
