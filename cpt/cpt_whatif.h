@@ -181,6 +181,17 @@ CPT_API cpt_status cpt_whatif_plan_new(const struct cpt_whatif *whatif,
                                        struct cpt_error *error);
 CPT_API void cpt_whatif_plan_free(struct cpt_whatif_plan *plan);
 
+/* Of an executor in replayed queues. */
+struct cpt_whatif_workers {
+    uint64_t recorded; /* as many as its recorded steps show; 0: it ran none */
+    uint64_t replayed; /* with the terms of workers */
+};
+
+/* The workers of @executor, below cpt_whatif_executor_count(). Both are 0 if @plan
+ * keeps queues as they were. */
+CPT_API struct cpt_whatif_workers cpt_whatif_workers(const struct cpt_whatif_plan *plan,
+                                                     size_t executor);
+
 /* What happened to the terms in the requests that were run since the plan was made. */
 struct cpt_whatif_counts {
     uint64_t clamped;  /* occurrences that would have taken less than no time */

@@ -476,6 +476,17 @@ cpt_status cpti_whatif_queues_new(struct cpt_whatif_plan *plan)
     return status;
 }
 
+struct cpt_whatif_workers cpt_whatif_workers(const struct cpt_whatif_plan *plan,
+                                             size_t executor)
+{
+    if (plan->queues == NULL) {
+        return (struct cpt_whatif_workers){0};
+    }
+    return (struct cpt_whatif_workers){
+        plan->queues->executors[executor + 1].recorded_count,
+        plan->queues->executors[executor + 1].worker_count};
+}
+
 void cpti_whatif_queues_free(struct cpt_whatif_plan *plan)
 {
     const struct cpt_alloc *alloc = plan->whatif->alloc;

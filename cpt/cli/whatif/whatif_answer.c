@@ -224,6 +224,21 @@ static cpt_status survey_plan(struct cpti_whatif *whatif, struct cpt_whatif_plan
     return status;
 }
 
+static cpt_status note_workers(struct cpti_whatif *whatif,
+                               const struct cpt_whatif_plan *plan)
+{
+    const size_t count = cpt_whatif_executor_count(whatif->set->whatif);
+
+    if (!whatif->replays_queues) {
+        return CPT_OK;
+    }
+    whatif->workers = calloc(count + 1, sizeof *whatif->workers);
+    for (size_t i = 0; i < count && whatif->workers != NULL; i++) {
+        whatif->workers[i] = cpt_whatif_workers(plan, i);
+    }
+    return whatif->workers != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
 static int survey_after(struct cpti_whatif *whatif)
 {
     struct cpt_whatif_plan *plan = NULL;
@@ -236,6 +251,9 @@ static int survey_after(struct cpti_whatif *whatif)
         return exit_status;
     }
     status = survey_plan(whatif, plan);
+    if (status == CPT_OK) {
+        status = note_workers(whatif, plan);
+    }
     whatif->counts = cpt_whatif_counts(plan);
     if (status == CPT_OK &&
         !cpti_whatif_compare(&whatif->order, whatif->after_ns, true, &whatif->stats)) {
@@ -303,6 +321,7 @@ void cpti_whatif_free(struct cpti_whatif *whatif)
         free(whatif->owned[i]);
     }
     cpti_whatif_order_deinit(&whatif->order);
+    free(whatif->workers);
     free(whatif->after_ns);
     free(whatif->shifts);
     free(whatif->gains);

@@ -47,6 +47,7 @@ struct cpti_whatif {
     struct cpti_whatif_gain *gains;
     size_t gain_count;
     struct cpti_whatif_best best;
+    struct cpt_whatif_workers *workers; /* of each executor, if queues are replayed */
     uint64_t other_count; /* requests whose replayed queues differ without a change */
 };
 

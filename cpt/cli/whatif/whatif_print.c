@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { PRINTED_MAX = 20, TEXT_BYTES = 2 * CPT_NAME_BYTES_MAX };
+enum { PRINTED_MAX = 20, EXECUTORS_MAX = 8, TEXT_BYTES = 2 * CPT_NAME_BYTES_MAX };
 
 static const char *const row_words[CPTI_WHATIF_ROWS] = {
     [CPTI_WHATIF_MEAN] = "mean", [CPTI_WHATIF_P50] = "p50", [CPTI_WHATIF_P99] = "p99"};
@@ -50,6 +50,22 @@ static void put_terms(struct cpti_json *json, const struct cpti_whatif *whatif)
     cpti_json_open(json, "terms", '[');
     for (size_t i = 0; i < whatif->term_count; i++) {
         cpti_json_text(json, NULL, whatif->texts[i]);
+    }
+    cpti_json_close(json);
+}
+
+static void put_workers(struct cpti_json *json, const struct cpti_whatif *whatif)
+{
+    if (whatif->workers == NULL) {
+        return;
+    }
+    cpti_json_open(json, "executors", '[');
+    for (size_t i = 0; i < cpt_whatif_executor_count(whatif->set->whatif); i++) {
+        cpti_json_open(json, NULL, '{');
+        cpti_json_bytes(json, "name", cpt_whatif_executor(whatif->set->whatif, i));
+        cpti_json_unsigned(json, "recorded", whatif->workers[i].recorded);
+        cpti_json_unsigned(json, "replayed", whatif->workers[i].replayed);
+        cpti_json_close(json);
     }
     cpti_json_close(json);
 }
@@ -141,6 +157,7 @@ static void put(const struct shown *shown, size_t row_max, FILE *file)
     cpti_json_unsigned(&json, "left_out", whatif->set->excess_count);
     cpti_json_text(&json, "queues", queue_words(whatif));
     put_terms(&json, whatif);
+    put_workers(&json, whatif);
     if (whatif->sweeps) {
         cpti_json_text(&json, "amount", shown->amount);
         put_gains(&json, whatif, row_max);
@@ -225,6 +242,27 @@ static int print_gains(const struct cpti_whatif *whatif, size_t most)
     return cpti_table_print(&table);
 }
 
+/* The first EXECUTORS_MAX: as a rule there are a few. */
+static void print_workers(const struct cpti_whatif *whatif)
+{
+    const size_t count = cpt_whatif_executor_count(whatif->set->whatif);
+
+    if (whatif->workers == NULL || count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < count && i < EXECUTORS_MAX; i++) {
+        const struct cpt_whatif_workers *workers = &whatif->workers[i];
+
+        (void)printf("%s%s %" PRIu64, i == 0 ? "workers: " : ", ",
+                     cpti_quoted_bytes(cpt_whatif_executor(whatif->set->whatif, i)),
+                     workers->recorded);
+        if (workers->replayed != workers->recorded) {
+            (void)printf(" (now %" PRIu64 ")", workers->replayed);
+        }
+    }
+    (void)printf(count > EXECUTORS_MAX ? ", and others\n" : "\n");
+}
+
 static void print_notes(const struct cpti_whatif *whatif)
 {
     if (whatif->best_count != 0) {
@@ -259,6 +297,7 @@ static int print(const struct shown *shown, size_t row_max)
     int status = CPTI_EXIT_DONE;
 
     (void)printf("requests %zu, queues %s\n", whatif->set->count, queue_words(whatif));
+    print_workers(whatif);
     if (whatif->sweeps) {
         (void)printf("%s off each frame gives:\n", cpti_quoted(shown->amount));
         status = print_gains(whatif, most);

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { EXECUTORS_MAX = 8 }; /* that are told */
+
 static const char *const kind_words[] = {[CPT_DAG_STEP] = "",
                                          [CPT_DAG_CALL] = "",
                                          [CPT_DAG_LOCK] = "",
@@ -197,37 +199,24 @@ static int tell_missing(const struct cpti_whatif_set *set, const char *term,
     return status;
 }
 
-/* Tells that no executor is called @name, and what they are called. */
-static int tell_executors(const struct cpti_whatif_set *set, const char *term,
-                          struct cpt_bytes name)
+/* Tells that no executor is called as @term says, and what they are called. */
+static int tell_executors(const struct cpti_whatif_set *set, const char *term)
 {
-    struct cpti_names names = {0};
-    char text[CPT_NAME_BYTES_MAX + 1];
-    char given[CPT_WHATIF_TERM_BYTES_MAX + 1];
-    char quoted[2 * CPT_NAME_BYTES_MAX];
-    const char *nearest = NULL;
-    int status = CPTI_EXIT_USAGE;
+    const size_t count = cpt_whatif_executor_count(set->whatif);
+    char names[EXECUTORS_MAX * CPT_NAME_BYTES_MAX] = "";
+    size_t bytes = 0;
 
-    for (size_t i = 0; i < cpt_whatif_executor_count(set->whatif); i++) {
-        const struct cpt_bytes executor = cpt_whatif_executor(set->whatif, i);
+    for (size_t i = 0; i < count && i < EXECUTORS_MAX && bytes < sizeof names; i++) {
+        const struct cpt_bytes name = cpt_whatif_executor(set->whatif, i);
 
-        (void)snprintf(text, sizeof text, "%.*s", (int)executor.bytes, executor.data);
-        cpti_names_add(&names, text);
+        bytes += (size_t)snprintf(names + bytes, sizeof names - bytes, "%s'%s'",
+                                  i == 0 ? "" : ", ", cpti_quoted_bytes(name));
     }
-    (void)snprintf(given, sizeof given, "%.*s", (int)name.bytes, name.data);
-    nearest = cpti_nearest_name(given, &names);
-    if (nearest == NULL && names.count != 0) {
-        nearest = names.all[0];
-    }
-    if (nearest != NULL) {
-        (void)snprintf(quoted, sizeof quoted, "%s", cpti_quoted(nearest));
-        status = cpti_usage("'%s': no task ran on that executor, but on '%s'",
-                            cpti_quoted(term), quoted);
-    } else {
-        status = cpti_usage("'%s': no record names an executor", cpti_quoted(term));
-    }
-    cpti_names_deinit(&names);
-    return status;
+    return count != 0
+               ? cpti_usage("'%s': no task ran on that executor, but on %s%s",
+                            cpti_quoted(term), names,
+                            count > EXECUTORS_MAX ? " and others" : "")
+               : cpti_usage("'%s': no record names an executor", cpti_quoted(term));
 }
 
 static int tell_unmatched(const struct cpti_whatif_set *set,
@@ -237,7 +226,7 @@ static int tell_unmatched(const struct cpti_whatif_set *set,
                          term->verb == CPT_WHATIF_PARALLEL;
 
     if (term->verb == CPT_WHATIF_WORKERS) {
-        return tell_executors(set, text, term->frames.name);
+        return tell_executors(set, text);
     }
     if (!is_edge || !has_frame(set, &term->frames)) {
         return tell_missing(set, text, term->frames.name);

@@ -7,7 +7,7 @@ done
 # B and C work at the same time, each with one worker
 for term in workers=1 B=1 'C: workers=1'; do
     echo "$term:"
-    cpt whatif --workers "$term" ./*.cptgraph | head -3
+    cpt whatif --workers "$term" ./*.cptgraph | head -4
 done
 echo 'wrong:'
 for term in D=1 'C: worker=1' connections=1; do

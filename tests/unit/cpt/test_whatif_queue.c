@@ -230,6 +230,9 @@ static bool is_like_model(const struct cpt_whatif *whatif, size_t workers,
                             &replayed, &unmatched, NULL) == CPT_OK &&
         cpt_whatif_run(replayed, 0, plan.request_count, latency_ns) == CPT_OK;
 
+    if (is_right && workers != 0) {
+        is_right = cpt_whatif_workers(replayed, 0).replayed == workers;
+    }
     for (size_t i = 0; i < plan.request_count && is_right; i++) {
         is_right = latency_ns[i] == latency_of(wanted, i);
     }
@@ -300,8 +303,8 @@ static void draw_called(struct test_random *random)
     }
 }
 
-/* With all that is recorded of a callee, nothing changes; and a single worker is seen
- * to be one. */
+/* With all that is recorded of a callee, nothing changes; and the only worker is seen
+ * to be the only one: with one, nothing changes either. */
 static bool is_right_called(struct test_random *random, unsigned *compared)
 {
     struct cpt_whatif *whatif = cpt_whatif_new(NULL);
