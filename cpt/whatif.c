@@ -305,8 +305,8 @@ bool cpti_whatif_has_executor(const struct cpt_whatif *whatif,
 }
 
 /* The frames of the nodes; what each line is called, and where it begins and ends; and
- * the chains of the occurrences. @last has an element for each frame of the request,
- * and @last_line the line of that node. */
+ * the chains of the occurrences. @last is scratch with an element for each frame of the
+ * request: its last node so far. */
 static cpt_status pack_frames(struct cpt_whatif *whatif, const struct cpt_dag *dag,
                               const struct cpt_dag_recorded *recorded, uint32_t *last)
 {
@@ -350,6 +350,37 @@ static cpt_status pack_frames(struct cpt_whatif *whatif, const struct cpt_dag *d
     return status;
 }
 
+static uint32_t larger(uint32_t one, size_t other)
+{
+    return one > other ? one : (uint32_t)other;
+}
+
+/* Counts the request that was packed behind the others. */
+static void count_request(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                          size_t lines, uint64_t arrival_ns)
+{
+    const struct cpt_dag_shape *shape = &dag->shape;
+
+    whatif->requests[whatif->request_count++] = (struct whatif_request){
+        .node = whatif->node_count,
+        .first = whatif->first_count,
+        .edge = whatif->edge_count,
+        .line = whatif->line_count,
+        .node_count = (uint32_t)shape->node_count,
+        .edge_count = (uint32_t)shape->edge_count,
+        .line_count = (uint32_t)lines,
+        .end = shape->end != CPT_DAG_NONE ? dag->place[shape->end] : CPT_DAG_NONE,
+        .arrival_ns = arrival_ns,
+        .latency_ns = dag->latency_ns};
+    whatif->node_count += shape->node_count;
+    whatif->first_count += shape->node_count + 1;
+    whatif->edge_count += shape->edge_count;
+    whatif->line_count += lines;
+    whatif->node_max = larger(whatif->node_max, shape->node_count);
+    whatif->edge_max = larger(whatif->edge_max, shape->edge_count);
+    whatif->line_max = larger(whatif->line_max, lines);
+}
+
 cpt_status cpt_whatif_add(struct cpt_whatif *whatif, const struct cpt_dag *dag,
                           const struct cpt_dag_recorded *recorded, uint64_t arrival_ns)
 {
@@ -375,31 +406,11 @@ cpt_status cpt_whatif_add(struct cpt_whatif *whatif, const struct cpt_dag *dag,
     if (status == CPT_OK && recorded->node_lines != NULL) {
         status = name_executors(whatif, recorded, lines);
     }
-    cpt_alloc_free(whatif->alloc, last);
-    if (status != CPT_OK) {
-        return status;
+    if (status == CPT_OK) {
+        count_request(whatif, dag, lines, arrival_ns);
     }
-    whatif->requests[whatif->request_count++] = (struct whatif_request){
-        whatif->node_count,
-        whatif->first_count,
-        whatif->edge_count,
-        whatif->line_count,
-        (uint32_t)nodes,
-        (uint32_t)dag->shape.edge_count,
-        (uint32_t)lines,
-        dag->shape.end != CPT_DAG_NONE ? dag->place[dag->shape.end] : CPT_DAG_NONE,
-        arrival_ns,
-        dag->latency_ns};
-    whatif->node_count += nodes;
-    whatif->first_count += nodes + 1;
-    whatif->edge_count += dag->shape.edge_count;
-    whatif->line_count += lines;
-    whatif->node_max = whatif->node_max > nodes ? whatif->node_max : (uint32_t)nodes;
-    whatif->edge_max = whatif->edge_max > dag->shape.edge_count
-                           ? whatif->edge_max
-                           : (uint32_t)dag->shape.edge_count;
-    whatif->line_max = whatif->line_max > lines ? whatif->line_max : (uint32_t)lines;
-    return CPT_OK;
+    cpt_alloc_free(whatif->alloc, last);
+    return status;
 }
 
 size_t cpt_whatif_count(const struct cpt_whatif *whatif)
