@@ -24,7 +24,6 @@
 #include "cpt/cpt_dag.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,22 +396,6 @@ static int print_groups(const struct busy *busy)
     return cpti_table_print(&table);
 }
 
-static void print_interval(struct cpti_table *table, const struct cpt_mean *mean)
-{
-    double low_ns = 0;
-    double high_ns = 0;
-    char low[32];
-    char high[32];
-
-    cpt_mean_interval(mean, 0.95, &low_ns, &high_ns);
-    if (isfinite(low_ns) && isfinite(high_ns)) {
-        cpti_table_cell(table, "%s to %s", cpti_ms(low_ns, low),
-                        cpti_ms(high_ns, high));
-    } else {
-        cpti_table_cell(table, "-");
-    }
-}
-
 static int print_frames(const struct busy *busy, size_t most)
 {
     const char *const headings[] = {"normalised ms",
@@ -429,7 +412,7 @@ static int print_frames(const struct busy *busy, size_t most)
         const struct cpt_mean mean = cpti_sums_mean(&row->sums, &group->weights);
 
         put_cell(&table, mean.mean_ns);
-        print_interval(&table, &mean);
+        cpti_sums_put_interval(&table, &mean);
         put_cell(&table, mean_of(group, row->more[BLOCKING]));
         put_cell(&table, mean_of(group, row->more[HIDDEN]));
         if (busy->by != NULL) {

@@ -32,7 +32,6 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum { PRINTED_MAX = 40 /* rows of a table */ };
@@ -434,22 +433,6 @@ static const char *name_or(const struct contention *all, cpt_name_id id,
     return id == EMPTY ? otherwise : cpti_quoted_bytes(cpt_names_at(all->names, id));
 }
 
-static void print_interval(struct cpti_table *table, const struct cpt_mean *mean)
-{
-    double low_ns = 0;
-    double high_ns = 0;
-    char low[32];
-    char high[32];
-
-    cpt_mean_interval(mean, 0.95, &low_ns, &high_ns);
-    if (isfinite(low_ns) && isfinite(high_ns)) {
-        cpti_table_cell(table, "%s to %s", cpti_ms(low_ns, low),
-                        cpti_ms(high_ns, high));
-    } else {
-        cpti_table_cell(table, "-");
-    }
-}
-
 static void print_resource(struct cpti_table *table, const struct contention *all,
                            unsigned kind, cpt_name_id resource)
 {
@@ -465,7 +448,7 @@ static void print_row(struct cpti_table *table, const struct contention *all,
 
     cpti_table_cell(table, "%.1f%%", 100 * share_of(all, row->sums.time));
     cpti_table_cell(table, "%s", cpti_ms(mean.mean_ns, text));
-    print_interval(table, &mean);
+    cpti_sums_put_interval(table, &mean);
     cpti_table_cell(table, "%" PRIu64, row->request_count);
     print_resource(table, all, row->kind, row->names[RESOURCE]);
     cpti_table_cell(table, "%s", name_or(all, row->names[CULPRIT], "-"));
