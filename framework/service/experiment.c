@@ -59,7 +59,7 @@ cpti_experiment_run_new(const struct cpti_experiment_wanted *wanted, uint64_t no
         return NULL;
     }
     run->alloc = alloc;
-    memcpy(&run->wanted, wanted, sizeof *wanted); /* compared as bytes later */
+    run->wanted = *wanted;
     run->begin_ns = now_ns;
     run->seed = seed;
     run->first = (uint32_t)(splitmix64(~seed, 0) >> 40);

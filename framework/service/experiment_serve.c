@@ -155,7 +155,7 @@ bool cpti_experiment_tick(struct cpt_service *service,
         }
         (void)snprintf(sentence, CPTI_EXPERIMENT_SENTENCE_BYTES,
                        "the experiment of service '%.64s' is %s", service->name,
-                       stop == CPTI_EXPERIMENT_OVER ? "over" : stop_words[stop]);
+                       stop_words[stop]);
     }
     return is_news;
 }
@@ -163,8 +163,8 @@ bool cpti_experiment_tick(struct cpt_service *service,
 /* --- The frames of a service --- */
 
 struct frames {
-    struct cpt_bytes *names; /* NULL: they are only counted */
-    uint64_t *numbers;
+    struct cpt_bytes *names;
+    uint64_t *numbers; /* as in headers: cpti_delay_frame() */
     uint32_t count;
 };
 

@@ -212,9 +212,8 @@ static void add_prediction(struct cpti_prediction *to, double weight, double x,
     to->request_count++;
     to->present_count += is_present;
     to->weight += weight;
-    to->weight2 += weight * weight;
     to->sum += weight * x;
-    to->sum2 += weight * weight;
+    to->weight2 += weight * weight;
     to->sum2x += weight * weight * x;
     to->sum2xx += weight * weight * x * x;
 }
@@ -265,7 +264,7 @@ static void predict(struct cpti_experiment_row *row)
     const double count = (double)sums->request_count;
     const double mean = sums->weight > 0 ? sums->sum / sums->weight : 0;
     const double square =
-        sums->sum2xx - 2 * mean * sums->sum2x + mean * mean * sums->sum2;
+        sums->sum2xx - 2 * mean * sums->sum2x + mean * mean * sums->weight2;
 
     row->is_predicted = sums->present_count != 0;
     row->prediction = mean;

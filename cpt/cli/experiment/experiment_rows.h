@@ -27,11 +27,10 @@ struct cpti_prediction {
     uint64_t request_count;
     uint64_t present_count; /* of these, requests that had the frame */
     double weight;
-    double weight2;
     double sum;
-    double sum2; /* of squared weights … */
-    double sum2x;
-    double sum2xx;
+    double weight2; /* of squared weights … */
+    double sum2x;   /* … times x … */
+    double sum2xx;  /* … times x squared */
 };
 
 struct cpti_experiment_row {
