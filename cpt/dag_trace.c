@@ -181,34 +181,47 @@ static uint64_t end_of(const struct cpt_trace *trace, const struct cpt_trace_tas
                : task->end_ns;
 }
 
+/* When @task went on after @wait; UINT64_MAX: it waits still. One that answered for a
+ * request that ended by its deadline never did: it queued until the answer. */
+static uint64_t resume_of(const struct cpt_trace *trace,
+                          const struct cpt_trace_task *task,
+                          const struct cpti_traced_await *wait)
+{
+    return wait->await->resume_ns == UINT64_MAX && task == trace->answered_by &&
+                   wait->await->arrive_ns != NOT_YET &&
+                   wait->over_ns <= trace->response_ns
+               ? trace->response_ns
+               : wait->await->resume_ns;
+}
+
 static cpt_status add_steps(struct cpti_tracing *tracing, uint32_t number)
 {
     const struct cpt_trace_task *task = tracing->records->tasks[number];
+    const struct cpt_trace *trace = cpti_tracing_run(tracing, number)->trace;
     const struct cpti_traced_task *own = &tracing->tasks[number];
     uint64_t step_ns = task->start_ns;
     cpt_status status = CPT_OK;
 
     for (size_t i = own->first_await; i < own->await_end && status == CPT_OK; i++) {
         struct cpti_traced_await *wait = &tracing->awaits[i];
-        const struct cpt_trace_await *await = wait->await;
+        const uint64_t resume_ns = resume_of(trace, task, wait);
 
-        status =
-            add_stretch(tracing, task->name, CPT_DAG_STEP, step_ns, await->block_ns);
-        if (await->resume_ns == UINT64_MAX) {
-            return status; /* it waits still */
+        status = add_stretch(tracing, task->name, CPT_DAG_STEP, step_ns,
+                             wait->await->block_ns);
+        if (resume_ns == UINT64_MAX) {
+            return status;
         }
         wait->stretch = (uint32_t)tracing->stretch_count;
-        if (status == CPT_OK && await->resume_ns > wait->over_ns) {
+        if (status == CPT_OK && resume_ns > wait->over_ns) {
             status = add_stretch(tracing, task->name, CPT_DAG_QUEUE, wait->over_ns,
-                                 await->resume_ns);
+                                 resume_ns);
         }
-        step_ns = await->resume_ns;
+        step_ns = resume_ns;
     }
     if (status != CPT_OK) {
         return status;
     }
-    return add_stretch(tracing, task->name, CPT_DAG_STEP, step_ns,
-                       end_of(cpti_tracing_run(tracing, number)->trace, task));
+    return add_stretch(tracing, task->name, CPT_DAG_STEP, step_ns, end_of(trace, task));
 }
 
 static cpt_status add_task(struct cpti_tracing *tracing, uint32_t number)

@@ -64,8 +64,8 @@ CPT_API struct cpt_log_block *cpt_graph_log_block_new(const struct cpt_alloc *al
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if it is larger than a limit above or
  * CPT_LOG_RECORD_BYTES_MAX; CPT_INVALID if a time is further than 2^61 ns from the
- * arrival, a run's call is none of the calls that tasks wait for, or @request is not
- * valid (cpt_record_encode()).
+ * arrival, a run but the first has no call, or @request is not valid
+ * (cpt_record_encode()).
  */
 CPT_API cpt_status cpt_graph_encode(const struct cpt_record *request, uint64_t id,
                                     const struct cpt_dag_records *records,

@@ -273,6 +273,36 @@ static void test_timeout(void)
     cpt_dag_draft_free(draft);
 }
 
+/* The request ended by its deadline while a, which answers for it, waited for B: the
+ * wait was over at 20, and a never went on. Until the answer it queued, as on its path.
+ */
+static void test_deadline(void)
+{
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_measure measures[16];
+    struct cpt_dag_frame frames[8];
+    struct cpt_dag *dag = NULL;
+    struct cpt_dag_draft *draft = NULL;
+    cpt_status status = CPT_OK;
+
+    make_two_calls();
+    made.calls[0].outcome = CPT_CALL_TIMEOUT;
+    made.awaits[0].resume_ns = UINT64_MAX;
+    made.tasks[0].end_ns = 0;
+    draft = draft_made(NULL, NULL, 0, &recorded, &status);
+    CU_ASSERT_EQUAL_FATAL(status, CPT_OK);
+    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_WAIT)].path_ns,
+                    17 * MS);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: a", CPT_DAG_QUEUE)].path_ns, 5 * MS);
+    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+}
+
 /* Before the process began with the request, all that begins with it waited: that queue
  * is one node, and gives back all of its 2 ms. */
 static void test_accept_queue(void)
@@ -410,6 +440,7 @@ CU_TestInfo cpt_dag_trace_tests[] = {
     {"all inputs count", test_all_inputs},
     {"a callee in the place of its call", test_callee},
     {"a callee of a call that timed out", test_timeout},
+    {"a request that ended by its deadline", test_deadline},
     {"the queue of a process", test_accept_queue},
     {"contradictions", test_contradictions},
     {"very many waits", test_many_waits},
