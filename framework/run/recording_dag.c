@@ -259,7 +259,9 @@ static cpt_status open_run(struct making *making, uint32_t run, bool has_compone
     for (uint32_t i = 0; i < request->plan->task_count && status == CPT_OK; i++) {
         const uint64_t start_ns = cpti_record_start_ns(request, i);
 
-        if (start_ns != 0 && start_ns <= trace->response_ns) {
+        /* one that delayed the request past its deadline may queue still */
+        if ((start_ns != 0 && start_ns <= trace->response_ns) ||
+            (start_ns == 0 && i + 1 == request->answered_by)) {
             status = add_task(making, run, i);
         }
     }

@@ -12,6 +12,7 @@
 #include "tests/support/virtual_time.h"
 
 #include "cpt/cpt_dag_draft.h"
+#include "framework/run/deadline.h"
 #include "framework/run/recording.h"
 
 #include <stdio.h>
@@ -115,6 +116,8 @@ static void note_dag(struct cpt_request *request, void *context)
     }
 }
 
+static uint64_t timeout_ns; /* of the requests that run next; 0: none */
+
 /* Runs a request of @plan that keeps its edges, if @keeps_edges. */
 static struct seen run(const struct cpt_plan *plan, uint64_t order, bool keeps_edges)
 {
@@ -131,6 +134,9 @@ static struct seen run(const struct cpt_plan *plan, uint64_t order, bool keeps_e
     virtual_init(&now, order);
     CU_ASSERT_EQUAL_FATAL(cpti_request_new(&options, NULL, &request, NULL), CPT_OK);
     request->keeps_edges = keeps_edges;
+    if (timeout_ns != 0) {
+        CU_ASSERT_EQUAL(cpti_deadline_begin(request, timeout_ns, 0, NULL), CPT_OK);
+    }
     cpti_request_launch(request, NULL, false);
     virtual_run(&now);
     return seen;
@@ -242,8 +248,58 @@ static void test_what_has_ended_is_needed(void)
     cpt_plan_free(plan);
 }
 
+/* --- A deadline --- */
+
+CPT_VALUE(first, int);
+CPT_VALUE(second, int);
+CPT_VALUE(third, int);
+
+static cpt_status give_first(struct cpt_task *task)
+{
+    spend_ns(3000);
+    *cpt_output(task, first) = 1;
+    return CPT_OK;
+}
+
+/* The deadline fires while a step runs. */
+static cpt_status compute_for_long(struct cpt_task *task)
+{
+    struct cpt_timer *timer = now.timers[0];
+
+    (void)task;
+    spend_ns(10000);
+    CU_ASSERT_EQUAL(now.executor.cancel(&now.executor, timer), 1);
+    timer->fire(timer);
+    return CPT_OK;
+}
+
+/* The task that the output misses queues until the deadline, as another one has the
+ * thread: it delayed the request, so it is a record though it never began. */
+static void test_who_queues_at_the_deadline(void)
+{
+    static const struct cpt_task_def tasks[] = {
+        {"A1", give_first, CPT_GIVES(first), {NULL}, {NULL}, NULL},
+        {"A2", compute_for_long, CPT_GIVES(second), CPT_NEEDS(first), {NULL}, NULL},
+        {"A3", compute_for_long, CPT_GIVES(third), CPT_NEEDS(first), {NULL}, NULL},
+        {"A4", end_waiter, CPT_GIVES(page), CPT_NEEDS(third, second), {NULL}, NULL}};
+    static const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page),
+                                           tasks, 4};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct seen seen;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    timeout_ns = 13000;
+    seen = run(plan, 0, true);
+    timeout_ns = 0;
+    CU_ASSERT_EQUAL(seen.latency_ns, 13000);
+    CU_ASSERT_EQUAL(seen.dag_ns, 13000);
+    CU_ASSERT_EQUAL(seen.unexplained_ns, 0);
+    cpt_plan_free(plan);
+}
+
 CU_TestInfo cpt_recording_dag_tests[] = {
     {"what has ended is needed, too", test_what_has_ended_is_needed},
+    {"who queues at the deadline is a record", test_who_queues_at_the_deadline},
     {"records of random graphs make dags of their latency", test_random_graphs},
     CU_TEST_INFO_NULL,
 };
