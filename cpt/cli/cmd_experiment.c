@@ -370,9 +370,10 @@ static void print_plan(const struct plan *plan, const struct cpt_tree *tree,
     }
     (void)printf("to know the sensitivity of a frame to \u00b1%g, with a delay of %s "
                  "ms:\n\n"
-                 "%.0f traced requests of %.0f a frame, half of them delayed\n",
-                 plan->within, cpti_ms(plan->delta_ns, text), 2 * need.traced,
-                 2 * need.all);
+                 "a frame needs %.0f requests; of these %.0f are traced, half of them "
+                 "delayed\n",
+                 plan->within, cpti_ms(plan->delta_ns, text), 2 * need.all,
+                 2 * need.traced);
     if (!isnan(frame_seconds)) {
         (void)printf("%.0f s a frame, %.0f s in all; frames: %.0f\n\n"
                      "experiment = delta %gms; guard ...; frames ...; each %.0fs; for "

@@ -51,10 +51,25 @@ void cpti_answer_record_cause(struct cpt_record *record,
     }
 }
 
+/* A thread that is stopped between two clocks reads them again. */
+enum { CLOCK_READS_MAX = 4, CLOCK_READ_NS = 1000 };
+
 uint64_t cpti_answer_start_unix_ns(const struct cpt_request *request)
 {
-    return cpt_clock_unix_ns() -
-           (cpt_clock_now_ns(request->clock) - request->trace.arrival_ns);
+    uint64_t start_ns = 0;
+    uint64_t least_ns = UINT64_MAX;
+
+    for (int i = 0; i < CLOCK_READS_MAX && least_ns > CLOCK_READ_NS; i++) {
+        const uint64_t before_ns = cpt_clock_now_ns(request->clock);
+        const uint64_t unix_ns = cpt_clock_unix_ns();
+        const uint64_t took_ns = cpt_clock_now_ns(request->clock) - before_ns;
+
+        if (took_ns < least_ns) {
+            least_ns = took_ns;
+            start_ns = unix_ns - (before_ns + took_ns / 2 - request->trace.arrival_ns);
+        }
+    }
+    return start_ns;
 }
 
 void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
