@@ -20,9 +20,9 @@
  * A callee is recorded as if it had got its call when this was sent: how the time on
  * the network divides into the way there and the way back is not known. So its stints
  * may have run later than they say, by that time at most, and two that share a worker
- * may seem to run at once. A stint that begins before a worker is free, but by no more
- * than that, has this worker: its delay is negative, and in each replay it begins so
- * much before it has the worker.
+ * may seem to run at once, or in the other order. The workers are the fewest that are
+ * found to do. A stint that begins before a worker is free has this worker: its delay
+ * is negative, and in each replay it begins so much before it has the worker.
  *
  * A replay is list scheduling: a stint that is ready, and no longer held, goes to the
  * end of the queue of its executor; the first one takes the next free worker. With the
@@ -216,21 +216,37 @@ static cpt_status list_stints(struct whatif_queues *queues, size_t number,
     return status;
 }
 
-static int compare_stints(const void *left, const void *right)
+static int compare_times(const struct stint *a, const struct stint *b, uint64_t a_ns,
+                         uint64_t b_ns)
 {
-    const struct stint *a = left;
-    const struct stint *b = right;
-
     if (a->executor != b->executor) {
         return a->executor < b->executor ? -1 : 1;
     }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
+    if (a_ns != b_ns) {
+        return a_ns < b_ns ? -1 : 1;
     }
     if (a->ready_ns != b->ready_ns) {
         return a->ready_ns < b->ready_ns ? -1 : 1;
     }
     return (a->node > b->node) - (a->node < b->node);
+}
+
+/* By executor and time. */
+static int by_begin(const void *left, const void *right)
+{
+    const struct stint *a = left;
+    const struct stint *b = right;
+
+    return compare_times(a, b, a->begin_ns, b->begin_ns);
+}
+
+/* The same, by when it began at the latest. */
+static int by_latest(const void *left, const void *right)
+{
+    const struct stint *a = left;
+    const struct stint *b = right;
+
+    return compare_times(a, b, a->begin_ns + a->loose_ns, b->begin_ns + b->loose_ns);
 }
 
 /* Moves the element at @at down to where it belongs in a heap of times. */
@@ -307,45 +323,79 @@ static void find_delays(struct whatif_queues *queues, const struct stint *stints
     }
 }
 
-/* The stints that were listed, of one request or of all; the workers of each executor
- * first. */
-static cpt_status learn(struct whatif_queues *queues, bool knows_workers)
+/* Where the stints of one executor end that begin with @begin. */
+static size_t end_of_executor(const struct whatif_queues *queues, size_t begin)
 {
-    size_t begin = 0;
+    size_t end = begin;
+
+    while (end < queues->stint_count &&
+           queues->stints[end].executor == queues->stints[begin].executor) {
+        end++;
+    }
+    return end;
+}
+
+static void sort_stints(struct whatif_queues *queues,
+                        int (*compare)(const void *left, const void *right))
+{
+    if (queues->stint_count != 0) {
+        qsort(queues->stints, queues->stint_count, sizeof *queues->stints, compare);
+    }
+}
+
+/* Learns the workers of all executors from the stints that are listed. Which order lets
+ * the fewest workers do is not known, so two are tried. */
+static cpt_status learn_workers(struct whatif_queues *queues)
+{
+    size_t end = 0;
+    size_t workers = 0;
     cpt_status status = CPT_OK;
 
-    if (queues->stint_count != 0) {
-        qsort(queues->stints, queues->stint_count, sizeof *queues->stints,
-              compare_stints);
+    sort_stints(queues, by_begin);
+    for (size_t i = 0; i < queues->stint_count && status == CPT_OK; i = end) {
+        end = end_of_executor(queues, i);
+        status = count_workers(queues, &queues->stints[i], end - i, &workers);
+        queues->executors[queues->stints[i].executor].counted = workers;
     }
-    while (begin < queues->stint_count && status == CPT_OK) {
-        struct executor *executor = &queues->executors[queues->stints[begin].executor];
-        size_t end = begin;
-        size_t workers = 0;
+    sort_stints(queues, by_latest);
+    for (size_t i = 0; i < queues->stint_count && status == CPT_OK; i = end) {
+        struct executor *executor = &queues->executors[queues->stints[i].executor];
 
-        while (end < queues->stint_count &&
-               queues->stints[end].executor == queues->stints[begin].executor) {
-            end++;
-        }
-        status = count_workers(queues, &queues->stints[begin], end - begin, &workers);
+        end = end_of_executor(queues, i);
+        status = count_workers(queues, &queues->stints[i], end - i, &workers);
+        workers = workers < executor->counted ? workers : executor->counted;
         if (workers > executor->recorded_count) {
             executor->recorded_count = workers;
         }
-        if (status == CPT_OK && knows_workers) {
-            status = cpt_alloc_grow(cpti_whatif_alloc(queues), (void **)&queues->ends,
-                                    &queues->end_capacity, executor->recorded_count,
-                                    SIZE_MAX / 64, sizeof *queues->ends);
-        }
-        if (status == CPT_OK && knows_workers) {
-            find_delays(queues, &queues->stints[begin], end - begin,
-                        executor->recorded_count);
-        }
-        begin = end;
     }
     queues->stint_count = 0;
     return status;
 }
 
+/* Learns the delays of the stints that are listed, whose workers are known. */
+static cpt_status learn_delays(struct whatif_queues *queues)
+{
+    size_t end = 0;
+    cpt_status status = CPT_OK;
+
+    sort_stints(queues, by_begin);
+    for (size_t i = 0; i < queues->stint_count && status == CPT_OK; i = end) {
+        const size_t workers =
+            queues->executors[queues->stints[i].executor].recorded_count;
+
+        end = end_of_executor(queues, i);
+        status = cpt_alloc_grow(cpti_whatif_alloc(queues), (void **)&queues->ends,
+                                &queues->end_capacity, workers, SIZE_MAX / 64,
+                                sizeof *queues->ends);
+        if (status == CPT_OK) {
+            find_delays(queues, &queues->stints[i], end - i, workers);
+        }
+    }
+    queues->stint_count = 0;
+    return status;
+}
+
+/* Of each request alone, or of all together; first the workers, then the delays. */
 static cpt_status learn_all(struct whatif_queues *queues)
 {
     const struct cpt_whatif *whatif = queues->plan->whatif;
@@ -360,11 +410,11 @@ static cpt_status learn_all(struct whatif_queues *queues)
         for (size_t i = 0; i < whatif->request_count && status == CPT_OK; i++) {
             status = list_stints(queues, i, &by_line);
             if (status == CPT_OK && !queues->is_together) {
-                status = learn(queues, round == 1);
+                status = round == 0 ? learn_workers(queues) : learn_delays(queues);
             }
         }
         if (status == CPT_OK && queues->is_together) {
-            status = learn(queues, round == 1);
+            status = round == 0 ? learn_workers(queues) : learn_delays(queues);
         }
     }
     cpt_alloc_free(whatif->alloc, by_line.network_ns);

@@ -34,6 +34,7 @@ struct stint {
 struct executor {
     uint64_t worker_count;
     uint64_t recorded_count;
+    size_t counted; /* in one of the orders that are tried */
     int64_t free_count;
     struct heap queue;
 };

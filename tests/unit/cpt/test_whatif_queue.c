@@ -25,9 +25,10 @@ static struct {
     size_t request_count;
     uint64_t arrival_ns[REQUESTS];
     uint64_t work_ns[ALL];
-    bool is_behind[ALL][TASKS]; /* tasks of the same request, with lower numbers */
-    uint64_t network_ns;        /* of each request, if the pool is a callee's … */
-    uint64_t way_ns[REQUESTS];  /* … and how much of it was before its arrival */
+    bool is_behind[ALL][TASKS];    /* tasks of the same request, with lower numbers */
+    bool is_called;                /* the pool is a callee's: … */
+    uint64_t network_ns[REQUESTS]; /* … its time on the network, … */
+    uint64_t way_ns[REQUESTS];     /* … and how much of it was before its arrival */
 } plan;
 
 /* What the model did. */
@@ -129,7 +130,7 @@ static uint64_t latency_of(const struct served *served, size_t request)
 
         last_ns = end_ns > last_ns ? end_ns : last_ns;
     }
-    return last_ns - plan.arrival_ns[request] + plan.network_ns;
+    return last_ns - plan.arrival_ns[request] + plan.network_ns[request];
 }
 
 /* Adds @request as the model served it: each task is its queue and its step. Of a
@@ -137,7 +138,7 @@ static uint64_t latency_of(const struct served *served, size_t request)
 static bool add_request(struct cpt_whatif *whatif, const struct served *served,
                         size_t request)
 {
-    const bool is_called = plan.network_ns != 0;
+    const bool is_called = plan.is_called;
     struct cpt_dag_name frames[2 * TASKS + 3];
     struct cpt_dag_node nodes[2 * TASKS + 3];
     struct cpt_dag_edge edges[5 * TASKS + TASKS * TASKS];
@@ -184,8 +185,8 @@ static bool add_request(struct cpt_whatif *whatif, const struct served *served,
 
         for (uint32_t i = 0; i < 3; i++) {
             frames[2 * TASKS + i] = names[i];
-            nodes[2 * TASKS + i] = (struct cpt_dag_node){i == 2 ? plan.network_ns : 0,
-                                                         2 * TASKS + i, names[i].kind};
+            nodes[2 * TASKS + i] = (struct cpt_dag_node){
+                i == 2 ? plan.network_ns[request] : 0, 2 * TASKS + i, names[i].kind};
             node_lines[2 * TASKS + i] = i == 0 ? TASKS : TASKS + 1;
         }
         lines[TASKS] = (struct cpt_dag_line){{NULL, 0}, CPT_DAG_NONE, 0, 0};
@@ -294,11 +295,12 @@ static bool is_right(struct test_random *random, unsigned *compared)
 static void draw_called(struct test_random *random)
 {
     draw(random);
-    plan.network_ns = 1 + test_random_below(random, 30);
+    plan.is_called = true;
     for (size_t i = 0; i < plan.request_count; i++) {
-        plan.way_ns[i] = test_random_below(random, plan.network_ns + 1);
+        plan.network_ns[i] = test_random_below(random, 30);
+        plan.way_ns[i] = test_random_below(random, plan.network_ns[i] + 1);
         for (size_t k = 0; k < TASKS; k++) {
-            plan.work_ns[i * TASKS + k] += plan.network_ns;
+            plan.work_ns[i * TASKS + k] += 30;
         }
     }
 }
@@ -357,8 +359,36 @@ static void test_called_pool(void)
     test_cases("what if queues of a callee are replayed", draw_called, is_right_called);
 }
 
+/* A call that was on its way while the only worker worked for another one: as recorded,
+ * it comes first, and both overlap. */
+static void test_late_call(void)
+{
+    struct cpt_whatif *whatif = cpt_whatif_new(NULL);
+    struct served recorded;
+
+    memset(&plan, 0, sizeof plan);
+    plan.is_called = true;
+    plan.request_count = 2;
+    for (size_t i = 0; i < 2; i++) {
+        plan.arrival_ns[i] = i == 0 ? 100 : 160;
+        plan.network_ns[i] = i == 0 ? 5 : 125;
+        plan.way_ns[i] = i == 0 ? 0 : 100;
+        for (size_t k = 0; k < TASKS; k++) {
+            plan.work_ns[i * TASKS + k] = k == 0 ? 50 : 1;
+            plan.is_behind[i * TASKS + k][0] = k != 0;
+        }
+    }
+    serve(&recorded, 1);
+    CU_ASSERT_TRUE(add_request(whatif, &recorded, 0));
+    CU_ASSERT_TRUE(add_request(whatif, &recorded, 1));
+    CU_ASSERT_TRUE(is_like_model(whatif, 0, UINT64_MAX, &recorded));
+    CU_ASSERT_TRUE(is_like_model(whatif, 1, UINT64_MAX, &recorded));
+    cpt_whatif_free(whatif);
+}
+
 CU_TestInfo cpt_whatif_queue_tests[] = {
     {"a pool of workers", test_pool},
     {"a pool of workers of a callee", test_called_pool},
+    {"a call that was long on its way", test_late_call},
     CU_TEST_INFO_NULL,
 };
