@@ -160,17 +160,28 @@ static int case_count(void)
 static bool is_good(uint64_t seed)
 {
     uint64_t random = seed;
+    uint64_t order = 0;
     struct cpt_plan *plan = NULL;
     struct seen seen;
     struct seen without;
+    struct seen cut;
 
     random_graph_make(&random, 1000);
     plan = cpt_plan_new(&random_graph.graph, NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
-    random = virtual_random(&random, 2) == 0 ? 0 : random;
-    seen = run(plan, random, true);
-    without = run(plan, random, false);
+    order = virtual_random(&random, 2) == 0 ? 0 : random;
+    seen = run(plan, order, true);
+    without = run(plan, order, false);
+    timeout_ns = 1 + virtual_random(&random, seen.latency_ns + 1);
+    cut = run(plan, order, true);
+    timeout_ns = 0;
     cpt_plan_free(plan);
+    if (cut.status != CPT_OK || cut.dag_ns != cut.latency_ns) {
+        printf("\n  CPT_TEST_SEED=%llu: with a deadline, dag %llu ns of %llu\n",
+               (unsigned long long)seed, (unsigned long long)cut.dag_ns,
+               (unsigned long long)cut.latency_ns);
+        return false;
+    }
     if (seen.status != CPT_OK || seen.status_too_small != CPT_NO_MEMORY ||
         seen.dag_ns != seen.latency_ns ||
         (seen.unexplained_ns != 0 && waits_to_the_end()) || seen.contradictions != 0 ||
