@@ -239,6 +239,8 @@ struct cpt_log_reader_options {
      * while none is traced. @untraced is borrowed for the call. */
     void (*untraced)(void *context, const struct cpt_log_untraced *untraced);
     void *untraced_context;
+    /* An input may never end: so much without a block ends it; default 2^30. */
+    uint64_t lost_bytes_max;
 };
 
 /* What a reader has read and skipped. */
@@ -271,8 +273,9 @@ CPT_API void cpt_log_reader_free(struct cpt_log_reader *reader);
  * CPT_OK; CPT_END at the end. CPT_CORRUPT, CPT_LIMIT, CPT_VERSION: there is no valid
  * record here; it was counted, the reason is in @error, and the next call continues
  * after it. CPT_TRUNCATED: the last block is incomplete, because a writer is at work or
- * was killed; the next call returns CPT_END. CPT_NO_MEMORY and errors of the read
- * function: the next call tries again.
+ * was killed; the next call returns CPT_END, and so it does if CPT_CORRUPT is for
+ * lost_bytes_max. CPT_NO_MEMORY and errors of the read function: the next call tries
+ * again.
  */
 CPT_API cpt_status cpt_log_reader_next(struct cpt_log_reader *reader,
                                        struct cpt_record *record,

@@ -33,6 +33,7 @@
 #include "wire/log_zstd.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* The window grows by at least this. */
@@ -40,6 +41,8 @@ enum { READ_BYTES = 64 * 1024 };
 
 /* The most heads within a refused block whose payloads are checked. */
 enum { REFUSED_WITHIN_MAX = 16 };
+
+enum { LOST_BYTES_MAX = 1 << 30 };
 
 enum state { STATE_BETWEEN, STATE_INSIDE, STATE_LOST, STATE_END };
 
@@ -101,6 +104,9 @@ struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *o
     }
     if (own.end_offset == 0) {
         own.end_offset = UINT64_MAX;
+    }
+    if (own.lost_bytes_max == 0) {
+        own.lost_bytes_max = LOST_BYTES_MAX;
     }
     reader->options = own;
     reader->magic = CPTI_LOG_MAGIC;
@@ -588,10 +594,11 @@ static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *
     return open_block(reader, &head, error);
 }
 
-/* Searches for the next head. */
+/* Searches for the next head; not for ever. */
 static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
+    uint64_t lost_bytes = 0;
     size_t next = 0;
 
     for (;;) {
@@ -603,11 +610,19 @@ static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *err
             break;
         }
         next = find_head(reader, reader->start);
+        lost_bytes += next - reader->start;
         reader->counts.skipped_bytes += next - reader->start;
         drop(reader, next - reader->start);
         if (window_bytes(reader) >= CPTI_LOG_HEAD_BYTES) {
             reader->state = STATE_BETWEEN;
             return CPT_OK;
+        }
+        if (lost_bytes > reader->options.lost_bytes_max) {
+            reader->state = STATE_END;
+            return cpt_error_set(error, CPT_CORRUPT, reader->start_offset - lost_bytes,
+                                 "no block in %" PRIu64
+                                 " bytes from here on; the rest is not read",
+                                 reader->options.lost_bytes_max);
         }
     }
     /* The last bytes may be the beginning of an incomplete head. */

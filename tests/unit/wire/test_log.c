@@ -252,6 +252,38 @@ static void test_junk_between_blocks(void)
     }
 }
 
+/* Where no block comes for long, the rest is not read. */
+static void test_a_long_loss_ends_the_log(void)
+{
+    static const unsigned char nothing[1000];
+
+    for (int is_long = 0; is_long <= 1; is_long++) {
+        struct log_memory log = log_memory_new(1, 2);
+        struct log_memory more = log_memory_new(1, 2);
+        const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                       .read = log_memory_read,
+                                                       .context = &log,
+                                                       .lost_bytes_max =
+                                                           is_long ? 900 : 1000};
+        struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+        struct outcome outcome;
+
+        log.piece_bytes = 10;
+        log_memory_append(&log, nothing, sizeof nothing);
+        log_memory_append(&log, more.data, more.bytes);
+        outcome = read_on(reader);
+        CU_ASSERT_EQUAL(outcome.records, is_long ? 2 : 4);
+        CU_ASSERT_EQUAL(outcome.errors, is_long ? 2 : 1);
+        CU_ASSERT_EQUAL(outcome.first.status, CPT_CORRUPT);
+        CU_ASSERT_TRUE(outcome.counts.skipped_bytes >= 900);
+        CU_ASSERT_TRUE(outcome.counts.skipped_bytes <= 1000);
+        CU_ASSERT_TRUE(is_long ? log.at < log.bytes - more.bytes : log.at == log.bytes);
+        cpt_log_reader_free(reader);
+        free(log.data);
+        free(more.data);
+    }
+}
+
 /* A block within an attribute is not read when the block around it is damaged. */
 static void test_a_block_within_a_block_stays_there(void)
 {
@@ -730,6 +762,7 @@ CU_TestInfo cpt_log_tests[] = {
     {"a block cut short by the next costs only itself",
      test_a_block_cut_short_by_the_next},
     {"junk between blocks is skipped", test_junk_between_blocks},
+    {"a long loss ends the log", test_a_long_loss_ends_the_log},
     {"a block within a damaged block is not read",
      test_a_block_within_a_block_stays_there},
     {"unknown types are skipped, newer versions counted",
