@@ -100,7 +100,7 @@ struct cpt_dag_recorded {
     struct cpt_dag_shape shape;
     const struct cpt_dag_name *frames; /* frame_count of them */
     uint64_t contradiction_count;      /* links that were left out */
-    uint64_t constant_count; /* runs that do not fit into their call, or timed out */
+    uint64_t constant_count; /* runs that did not end their call, or do not fit */
     /* Whose nodes these are: node i is of lines[node_lines[i]]. The nodes of a line
      * have consecutive numbers, in time order. */
     const uint32_t *node_lines; /* node_count of them */

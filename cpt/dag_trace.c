@@ -15,6 +15,7 @@
  */
 #include "cpt/dag_trace.h"
 
+#include "cpt/cpt_path.h"
 #include "cpt/dag.h"
 
 enum { RECORDS_MAX = 1 << 22, NOT_YET = 0 };
@@ -66,9 +67,15 @@ static cpt_status list_calls(struct cpti_tracing *tracing, size_t *await_count)
     return status;
 }
 
-/* The run of each call, if it fits into the call, and the call did not end by the
- * clock: the answer of one that timed out came too late, whatever the times of two
- * machines say. */
+/* Whether the answer of its callee ended @call. That of one that timed out, or that was
+ * given up, came too late, whatever the times of two machines say. */
+static bool is_answered(const struct cpt_trace_call *call)
+{
+    return call->outcome != CPT_CALL_TIMEOUT &&
+           !(call->outcome == CPT_CALL_REMOTE && call->reason == CPT_REASON_FAILED);
+}
+
+/* The run of each call, if it fits into the call. */
 static void list_runs(struct cpti_tracing *tracing)
 {
     const struct cpt_dag_records *records = tracing->records;
@@ -81,7 +88,7 @@ static void list_runs(struct cpti_tracing *tracing)
         if (own == NULL || own->run != CPT_DAG_NONE) {
             continue; /* nothing waited for it */
         }
-        if (own->call->outcome != CPT_CALL_TIMEOUT &&
+        if (is_answered(own->call) &&
             cpti_tracing_number(tracing, trace->answered_by) != CPT_DAG_NONE &&
             trace->response_ns <= own->call->arrive_ns &&
             trace->arrival_ns >= own->call->issue_ns) {

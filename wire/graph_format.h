@@ -58,6 +58,7 @@ enum cpti_graph_key {
     CPTI_GRAPH_CALL_STATUS = 37,
     CPTI_GRAPH_CALL_ATTEMPT = 38,
     CPTI_GRAPH_CALL_ID = 39,
+    CPTI_GRAPH_CALL_FAILED = 40,
     /* Arrivals: what else a task waited for. */
     CPTI_GRAPH_ARRIVAL_WAITER = 42, /* the first */
     CPTI_GRAPH_ARRIVAL_GIVER = 43,

@@ -436,6 +436,9 @@ static void read_calls(struct decoding *decoding)
         call->attempt = (uint32_t)below(decoding, CPTI_GRAPH_CALL_ATTEMPT,
                                         (uint64_t)UINT32_MAX + 1);
         call->id = value_of(decoding, CPTI_GRAPH_CALL_ID);
+        call->reason = value_of(decoding, CPTI_GRAPH_CALL_FAILED) != 0
+                           ? CPT_REASON_FAILED
+                           : CPT_REASON_NONE;
     }
 }
 
@@ -473,7 +476,7 @@ static void check_ends(struct decoding *decoding)
             i <= CPTI_GRAPH_RUN_DISPATCH ||
             (i >= CPTI_GRAPH_TASK_NAME && i <= CPTI_GRAPH_TASK_WAITS) ||
             (i >= CPTI_GRAPH_WAIT_BLOCK && i <= CPTI_GRAPH_WAIT_OCCUPANT) ||
-            (i >= CPTI_GRAPH_CALL_ISSUER && i <= CPTI_GRAPH_CALL_ID) ||
+            (i >= CPTI_GRAPH_CALL_ISSUER && i <= CPTI_GRAPH_CALL_FAILED) ||
             (i >= CPTI_GRAPH_ARRIVAL_WAITER && i <= CPTI_GRAPH_ARRIVAL_WAIT);
 
         if (is_known && decoding->columns[i].at != decoding->columns[i].end) {

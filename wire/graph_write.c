@@ -236,8 +236,10 @@ static uint64_t call_value(struct writing *writing, unsigned key, size_t row)
         return name_number(writing, call->status);
     case CPTI_GRAPH_CALL_ATTEMPT:
         return call->attempt;
-    default:
+    case CPTI_GRAPH_CALL_ID:
         return call->id;
+    default:
+        return call->reason == CPT_REASON_FAILED;
     }
 }
 
@@ -463,7 +465,8 @@ static size_t put_columns(struct writing *writing, struct cpti_put *put)
         {CPTI_GRAPH_TASK_NAME, CPTI_GRAPH_TASK_WAITS, task_value, records->task_count},
         {CPTI_GRAPH_WAIT_BLOCK, CPTI_GRAPH_WAIT_OCCUPANT, wait_value,
          writing->wait_count},
-        {CPTI_GRAPH_CALL_ISSUER, CPTI_GRAPH_CALL_ID, call_value, writing->call_count},
+        {CPTI_GRAPH_CALL_ISSUER, CPTI_GRAPH_CALL_FAILED, call_value,
+         writing->call_count},
         {CPTI_GRAPH_ARRIVAL_WAITER, CPTI_GRAPH_ARRIVAL_WAIT, arrival_value,
          records->arrival_count}};
     size_t count = 0;

@@ -204,8 +204,9 @@ static void check_lines(const struct cpt_dag_recorded *recorded)
 }
 
 /* The same, with the callee of B1: b1 calls nothing and works from 4 to 16, after 1 ms
- * in a queue; the network takes 4 ms. @outcome: how B1 ended. Measures its frames. */
-static struct cpt_dag_draft *measure_callee(unsigned outcome,
+ * in a queue; the network takes 4 ms. @outcome, @reason: how B1 ended.
+ * Measures its frames. */
+static struct cpt_dag_draft *measure_callee(unsigned outcome, unsigned reason,
                                             struct cpt_dag_recorded *recorded,
                                             struct cpt_dag_frame frames[8])
 {
@@ -224,6 +225,7 @@ static struct cpt_dag_draft *measure_callee(unsigned outcome,
 
     make_two_calls();
     made.calls[0].outcome = (unsigned char)outcome;
+    made.calls[0].reason = (unsigned char)reason;
     made.tasks[1] = trace_task("B: b1", NULL, 3, 16);
     made.tasks[1].begin = CPT_BEGIN_REQUEST;
     made.tasks[1].start_ns = 4 * MS;
@@ -244,7 +246,8 @@ static void test_callee(void)
 {
     struct cpt_dag_recorded recorded;
     struct cpt_dag_frame frames[8];
-    struct cpt_dag_draft *draft = measure_callee(CPT_CALL_REMOTE, &recorded, frames);
+    struct cpt_dag_draft *draft =
+        measure_callee(CPT_CALL_REMOTE, CPT_REASON_NONE, &recorded, frames);
 
     CU_ASSERT_EQUAL(recorded.constant_count, 0);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].drag_ns,
@@ -263,12 +266,28 @@ static void test_timeout(void)
 {
     struct cpt_dag_recorded recorded;
     struct cpt_dag_frame frames[8];
-    struct cpt_dag_draft *draft = measure_callee(CPT_CALL_TIMEOUT, &recorded, frames);
+    struct cpt_dag_draft *draft =
+        measure_callee(CPT_CALL_TIMEOUT, CPT_REASON_NONE, &recorded, frames);
 
     CU_ASSERT_EQUAL(recorded.constant_count, 1);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_WAIT)].path_ns,
                     17 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].path_ns, 0);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].gain_ns, 0);
+    cpt_dag_draft_free(draft);
+}
+
+/* A connection that broke, or a request whose client has left: no answer ended B1. */
+static void test_failed_call(void)
+{
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag_frame frames[8];
+    struct cpt_dag_draft *draft =
+        measure_callee(CPT_CALL_REMOTE, CPT_REASON_FAILED, &recorded, frames);
+
+    CU_ASSERT_EQUAL(recorded.constant_count, 1);
+    CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_CALL)].path_ns,
+                    17 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: b1", CPT_DAG_STEP)].gain_ns, 0);
     cpt_dag_draft_free(draft);
 }
@@ -440,6 +459,7 @@ CU_TestInfo cpt_dag_trace_tests[] = {
     {"all inputs count", test_all_inputs},
     {"a callee in the place of its call", test_callee},
     {"a callee of a call that timed out", test_timeout},
+    {"a callee of a call without an answer", test_failed_call},
     {"a request that ended by its deadline", test_deadline},
     {"the queue of a process", test_accept_queue},
     {"contradictions", test_contradictions},
