@@ -201,4 +201,8 @@ void cpti_whatif_queues_free(struct cpt_whatif_plan *plan);
 const uint64_t *cpti_whatif_queues_result(const struct cpt_whatif_plan *plan,
                                           size_t request, struct whatif_view *view);
 
+/* Whether it ends later than 2^63 - 1 ns, so that its times are cut. */
+bool cpti_whatif_queues_is_too_long(const struct cpt_whatif_plan *plan, size_t request,
+                                    uint64_t latency_ns);
+
 #endif

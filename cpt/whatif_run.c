@@ -11,11 +11,23 @@
 
 enum { STACK_MAX = 128 };
 
+static void replay_as_recorded(struct cpt_whatif_plan *plan, size_t request)
+{
+    struct whatif_replay *last = &plan->last;
+
+    plan->counts.too_long++;
+    last->view = cpti_whatif_recorded(plan->whatif, request);
+    last->finish_ns = plan->finish_ns;
+    (void)cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
+                             &last->end);
+}
+
 /* Makes @request the last replay of @plan. As recorded if it gets too long. */
 static cpt_status replay(struct cpt_whatif_plan *plan, size_t request)
 {
     struct whatif_replay *last = &plan->last;
     cpt_status status = CPT_OK;
+    bool is_done = false;
 
     if (last->request == request) {
         return CPT_OK;
@@ -30,15 +42,14 @@ static cpt_status replay(struct cpt_whatif_plan *plan, size_t request)
         last->finish_ns = cpti_whatif_queues_result(plan, request, &last->view);
         last->end = cpti_whatif_last_to_end(&last->view, last->finish_ns);
         last->latency_ns = last->finish_ns[last->end];
-        return CPT_OK;
+        is_done = !cpti_whatif_queues_is_too_long(plan, request, last->latency_ns);
+    } else {
+        last->finish_ns = plan->finish_ns;
+        is_done = cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
+                                     &last->end);
     }
-    last->finish_ns = plan->finish_ns;
-    if (!cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
-                            &last->end)) {
-        plan->counts.too_long++;
-        last->view = cpti_whatif_recorded(plan->whatif, request);
-        (void)cpti_whatif_finish(&last->view, plan->finish_ns, &last->latency_ns,
-                                 &last->end);
+    if (!is_done) {
+        replay_as_recorded(plan, request);
     }
     return CPT_OK;
 }

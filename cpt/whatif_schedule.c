@@ -207,8 +207,12 @@ static cpt_status finish(struct whatif_queues *queues, size_t number, size_t nod
     for (uint32_t j = out[position]; j < out[position + 1] && status == CPT_OK; j++) {
         const size_t next = request->node + to[j];
 
+        /* what a negative delay lets end earlier may come after what ends later */
+        if (queues->ready_ns[next] < now_ns) {
+            queues->ready_ns[next] = now_ns;
+        }
         if (--queues->open[next] == 0) {
-            status = make_ready(queues, number, next, now_ns);
+            status = make_ready(queues, number, next, queues->ready_ns[next]);
         }
     }
     return status;
@@ -409,4 +413,13 @@ const uint64_t *cpti_whatif_queues_result(const struct cpt_whatif_plan *plan,
     view->duration_ns = &queues->duration_ns[node];
     view->wait_ns = &queues->wait_ns[node];
     return &queues->finish_ns[node];
+}
+
+bool cpti_whatif_queues_is_too_long(const struct cpt_whatif_plan *plan, size_t request,
+                                    uint64_t latency_ns)
+{
+    const uint64_t arrival_ns =
+        cpti_whatif_arrival(plan->queues, &plan->whatif->requests[request]);
+
+    return latency_ns >= INT64_MAX - arrival_ns;
 }

@@ -305,6 +305,54 @@ static void draw_called(struct test_random *random)
     }
 }
 
+/* How long @request takes if its tasks wait for nothing but one another, those named T1
+ * with @work_ns. */
+static uint64_t least_of(size_t request, uint64_t work_ns)
+{
+    uint64_t end_ns[TASKS];
+    uint64_t last_ns = 0;
+
+    for (size_t k = 0; k < TASKS; k++) {
+        const size_t at = request * TASKS + k;
+
+        end_ns[k] = 0;
+        for (size_t before = 0; before < k; before++) {
+            if (plan.is_behind[at][before] && end_ns[before] > end_ns[k]) {
+                end_ns[k] = end_ns[before];
+            }
+        }
+        end_ns[k] += k == 1 ? work_ns : plan.work_ns[at];
+        last_ns = end_ns[k] > last_ns ? end_ns[k] : last_ns;
+    }
+    return plan.network_ns[request] + last_ns;
+}
+
+/* No task begins before those end that it is behind, whatever changes. */
+static bool is_long_enough(const struct cpt_whatif *whatif, size_t workers,
+                           uint64_t work_ns)
+{
+    const struct cpt_whatif_term terms[] = {{.verb = CPT_WHATIF_SET,
+                                             .change = CPT_WHATIF_TO,
+                                             .amount_ns = work_ns,
+                                             .frames = {.name = {"B: T1", 5}}},
+                                            {.verb = CPT_WHATIF_WORKERS,
+                                             .amount_ns = workers,
+                                             .frames = {.name = {"B", 1}}}};
+    struct cpt_whatif_plan *replayed = NULL;
+    uint64_t latency_ns[REQUESTS];
+    size_t unmatched = 0;
+    bool is_right =
+        cpt_whatif_plan_new(whatif, terms, 2, NULL, &replayed, &unmatched, NULL) ==
+            CPT_OK &&
+        cpt_whatif_run(replayed, 0, plan.request_count, latency_ns) == CPT_OK;
+
+    for (size_t i = 0; i < plan.request_count && is_right; i++) {
+        is_right = latency_ns[i] >= least_of(i, work_ns);
+    }
+    cpt_whatif_plan_free(replayed);
+    return is_right;
+}
+
 /* With all that is recorded of a callee, nothing changes; and the only worker is seen
  * to be the only one: with one, nothing changes either. */
 static bool is_right_called(struct test_random *random, unsigned *compared)
@@ -323,6 +371,8 @@ static bool is_right_called(struct test_random *random, unsigned *compared)
         is_good = is_like_model(whatif, 1, UINT64_MAX, &recorded);
         ++*compared;
     }
+    is_good = is_good && is_long_enough(whatif, 1 + test_random_below(random, 3),
+                                        test_random_below(random, 200));
     cpt_whatif_free(whatif);
     return is_good;
 }
@@ -386,9 +436,43 @@ static void test_late_call(void)
     cpt_whatif_free(whatif);
 }
 
+/* Longer than can be: as recorded, and counted. */
+static void test_too_long(void)
+{
+    enum { TERMS = 6 };
+    struct cpt_whatif_term terms[TERMS + 1] = {
+        {.verb = CPT_WHATIF_WORKERS, .amount_ns = 1, .frames = {.name = {"B", 1}}}};
+    struct cpt_whatif *whatif = cpt_whatif_new(NULL);
+    struct cpt_whatif_plan *replayed = NULL;
+    struct served recorded;
+    uint64_t latency_ns = 0;
+    size_t unmatched = 0;
+
+    memset(&plan, 0, sizeof plan);
+    plan.request_count = 1;
+    for (size_t k = 0; k < TASKS; k++) {
+        plan.work_ns[k] = 50;
+    }
+    for (size_t i = 1; i <= TERMS; i++) {
+        terms[i] = (struct cpt_whatif_term){
+            .verb = CPT_WHATIF_SET, .share = 1000, .frames = {.name = {"B: T1", 5}}};
+    }
+    serve(&recorded, 1);
+    CU_ASSERT_TRUE(add_request(whatif, &recorded, 0));
+    CU_ASSERT_EQUAL_FATAL(cpt_whatif_plan_new(whatif, terms, TERMS + 1, NULL, &replayed,
+                                              &unmatched, NULL),
+                          CPT_OK);
+    CU_ASSERT_EQUAL(cpt_whatif_run(replayed, 0, 1, &latency_ns), CPT_OK);
+    CU_ASSERT_EQUAL(latency_ns, 200);
+    CU_ASSERT_EQUAL(cpt_whatif_counts(replayed).too_long, 1);
+    cpt_whatif_plan_free(replayed);
+    cpt_whatif_free(whatif);
+}
+
 CU_TestInfo cpt_whatif_queue_tests[] = {
     {"a pool of workers", test_pool},
     {"a pool of workers of a callee", test_called_pool},
     {"a call that was long on its way", test_late_call},
+    {"a request that gets too long", test_too_long},
     CU_TEST_INFO_NULL,
 };
