@@ -368,7 +368,13 @@ mv pipe piped.cptlog
 ends 'a pipe'
 
 say 'a log without end: a pass whose reader has left ends, and so does the server'
-truncate -s 200G endless.cptlog
+make_endless() { # FILE: zeros, and blocks so that it is not left
+    truncate -s 200G "$1"
+    for i in $(seq 0 220); do
+        dd if=a.cptlog of="$1" bs=1M seek=$((i * 900)) conv=notrunc status=none
+    done
+}
+make_endless endless.cptlog
 serve endless "$CPT" web endless.cptlog
 got=$(status /api/view --max-time 1) || true
 [ "$got" = 000 ] || fail "an endless log: $got"
@@ -376,7 +382,7 @@ cp a.cptlog again.cptlog
 mv again.cptlog endless.cptlog
 curl -s --max-time 5 "$at/api/view" | jq -e '.sides[0].requests > 0' >/dev/null ||
     fail 'the pass of a reader that has left goes on'
-truncate -s 200G again.cptlog
+make_endless again.cptlog
 mv again.cptlog endless.cptlog
 get '/api/view?min_ns=1' >/dev/null & asking=$!
 sleep 0.5
