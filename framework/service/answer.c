@@ -54,19 +54,19 @@ void cpti_answer_record_cause(struct cpt_record *record,
 /* A thread that is stopped between two clocks reads them again. */
 enum { CLOCK_READS_MAX = 4, CLOCK_READ_NS = 1000 };
 
-uint64_t cpti_answer_start_unix_ns(const struct cpt_request *request)
+uint64_t cpti_answer_start_unix_ns(const struct cpt_clock *clock, uint64_t arrival_ns)
 {
     uint64_t start_ns = 0;
     uint64_t least_ns = UINT64_MAX;
 
     for (int i = 0; i < CLOCK_READS_MAX && least_ns > CLOCK_READ_NS; i++) {
-        const uint64_t before_ns = cpt_clock_now_ns(request->clock);
+        const uint64_t before_ns = cpt_clock_now_ns(clock);
         const uint64_t unix_ns = cpt_clock_unix_ns();
-        const uint64_t took_ns = cpt_clock_now_ns(request->clock) - before_ns;
+        const uint64_t took_ns = cpt_clock_now_ns(clock) - before_ns;
 
         if (took_ns < least_ns) {
             least_ns = took_ns;
-            start_ns = unix_ns - (before_ns + took_ns / 2 - request->trace.arrival_ns);
+            start_ns = unix_ns - (before_ns + took_ns / 2 - arrival_ns);
         }
     }
     return start_ns;
@@ -76,7 +76,6 @@ void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
                             unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES])
 {
     record->latency_ns = latency_ns;
-    record->start_unix_ns = cpt_clock_unix_ns() - latency_ns;
     record->is_failed = http_status >= 500;
     (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES, http_status < 400 ? "ok" : "%u",
                    http_status);
@@ -111,7 +110,8 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
 
     cpti_answer_record_end(record, cpt_request_latency_ns(request), http_status,
                            serving->status);
-    record->start_unix_ns = cpti_answer_start_unix_ns(request);
+    record->start_unix_ns =
+        cpti_answer_start_unix_ns(request->clock, request->trace.arrival_ns);
     record->is_failed |= request->status != CPT_OK && request->refusal == 0;
     record->service = serving->service_name;
     record->method = serving->method_name;

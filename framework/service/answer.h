@@ -29,12 +29,12 @@ void cpti_answer_record_cause(struct cpt_record *record,
                               const struct cpti_decision *decision,
                               const struct cpti_trace_context *trace);
 
-/* When @request arrived, by the wall clock: the same whenever it is asked, so that
- * requests of one process can be put together in time. */
-uint64_t cpti_answer_start_unix_ns(const struct cpt_request *request);
+/* When a request arrived that did at @arrival_ns of @clock, by the wall clock: the same
+ * whenever it is asked, so that requests of one process can be put together in time. */
+uint64_t cpti_answer_start_unix_ns(const struct cpt_clock *clock, uint64_t arrival_ns);
 
-/* Notes in @record how a request ended, which was just now. @text holds the status as
- * long as the record is used. */
+/* Notes in @record how a request ended. @text holds the status as long as the record is
+ * used. */
 void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
                             unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES]);
 

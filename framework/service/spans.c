@@ -105,7 +105,7 @@ void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
     const struct cpt_trace *trace = &request->trace;
     struct cpti_span_item *item = serving->spans;
 
-    item->start_unix_ns = cpti_answer_start_unix_ns(request);
+    item->start_unix_ns = cpti_answer_start_unix_ns(request->clock, trace->arrival_ns);
     item->arrival_ns = trace->arrival_ns;
     item->dispatch_ns = trace->dispatch_ns;
     item->response_ns = trace->response_ns;

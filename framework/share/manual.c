@@ -513,6 +513,8 @@ static void fill_record(struct cpt_manual *manual, unsigned http_status)
 
     cpti_answer_record_end(record, manual->trace.response_ns - manual->trace.arrival_ns,
                            http_status, manual->status);
+    record->start_unix_ns = cpti_answer_start_unix_ns(manual->service->options.clock,
+                                                      manual->trace.arrival_ns);
     record->is_failed = record->is_failed || manual->has_failed;
     record->attributes = manual->attributes;
     record->attribute_count = manual->attribute_count;

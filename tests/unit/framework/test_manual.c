@@ -9,6 +9,7 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/framework/service_pair.h"
 
+#include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
 #include "framework/cpt_manual.h"
 
@@ -84,7 +85,6 @@ static void test_parts(void)
     close_pair();
 }
 
-/* A part that is open at the end is closed; the time after it belongs to no part. */
 /* What a request takes of the service's memory it gives back to the same budget. */
 static void test_one_after_another(void)
 {
@@ -100,6 +100,32 @@ static void test_one_after_another(void)
     close_pair();
 }
 
+/* What is done between the response and the record does not move the request. */
+static void test_start_of_record(void)
+{
+    const unsigned hour_ms = 3600 * 1000;
+    const uint64_t since_ns = (hour_ms + 2) * (uint64_t)MS;
+    const uint64_t before_ns = cpt_clock_unix_ns();
+    struct cpt_manual *manual = NULL;
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    spend(2);
+    (void)cpt_manual_end(manual);
+    spend(hour_ms);
+    cpt_manual_free(manual, 200);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_EQUAL(record.latency_ns, 2 * MS);
+    CU_ASSERT(record.start_unix_ns >= before_ns - since_ns);
+    CU_ASSERT(record.start_unix_ns <= cpt_clock_unix_ns() - since_ns);
+    cpt_log_reader_free(reader);
+    close_pair();
+}
+
+/* A part that is open at the end is closed; the time after it belongs to no part. */
 static void test_end(void)
 {
     struct cpt_manual *manual = NULL;
@@ -694,6 +720,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
     {"one request after another", test_one_after_another},
     {"parts that are open at the end are closed", test_end},
+    {"the start of a record", test_start_of_record},
     {"one request after the other", test_one_after_the_other},
     {"an arrival in the future", test_arrival_to_come},
     {"a request that waited before it was stamped", test_waited_before},
