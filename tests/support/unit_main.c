@@ -2,7 +2,8 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
  * unit_main.c - runs the suites of one program; the variable CPT_TEST_SUITE selects one
- * by name. Fails also if no test ran.
+ * by name. Fails also if no test ran. What failed is said again at the end, where a
+ * reader of a log's last lines finds it.
  */
 #include "tests/support/suites.h"
 
@@ -40,6 +41,7 @@ int main(void)
     CU_basic_set_mode(CU_BRM_NORMAL);
     is_good = CU_basic_run_tests() == CUE_SUCCESS && CU_get_number_of_failures() == 0 &&
               CU_get_number_of_tests_run() > 0;
+    CU_basic_show_failures(CU_get_failure_list());
     CU_cleanup_registry();
     return is_good ? 0 : 1;
 }
