@@ -68,8 +68,12 @@ cmake --build build >build.txt 2>&1 || {
     echo "FAILED: it does not compile for $architecture"
     exit 1
 }
-# The simulations of the statistics are left out: minutes here are an hour there.
-CPT_TEST_CASES=${CPT_TEST_CASES:-200} ctest --test-dir build -R '^unit_|^fuzz_' \
+# The simulations of the statistics are left out: minutes here are an hour there. One
+# processor: qemu 7.2 lets an arm64 load-acquire pass an earlier store-release, which the
+# architecture forbids, and a thread that sleeps then misses its work (it hung once in
+# 20 runs). Threads that take turns on a processor see all stores in order.
+cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+CPT_TEST_CASES=${CPT_TEST_CASES:-200} taskset -c "$cpu" ctest --test-dir build -R '^unit_|^fuzz_' \
     -E unit_inference --timeout 1200 --no-tests=error --output-on-failure >tests.txt 2>&1 || {
     tail -n 60 tests.txt
     echo "FAILED: tests on $architecture"
