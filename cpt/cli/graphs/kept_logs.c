@@ -244,7 +244,7 @@ static void tell_counts(const struct cpt_graph_join_counts *counts, uint64_t for
          "records that are left out, as a different one has their id", "");
     tell(counts->foreign_records,
          "records that are left out, as no request called them",
-         "; is the log of the service where requests enter missing?");
+         "; is the log of their caller missing, or did it not wait for them?");
     tell(counts->circular_calls,
          "calls that lead to a record which is in a request already", "");
     tell(counts->large_requests,

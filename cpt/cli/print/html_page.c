@@ -10,20 +10,25 @@
 #include <stdbool.h>
 #include <string.h>
 
-void cpti_html_text(FILE *file, const char *title)
+static void write_text(FILE *file, struct cpt_bytes text)
 {
     static const char special[] = "<>&\"";
     static const char *const entities[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
 
-    for (; *title != '\0'; title++) {
-        const char *at = strchr(special, *title);
+    for (size_t i = 0; i < text.bytes; i++) {
+        const char *at = memchr(special, text.data[i], strlen(special));
 
         if (at != NULL) {
             (void)fputs(entities[at - special], file);
         } else {
-            (void)fputc(*title, file);
+            (void)fputc(text.data[i], file);
         }
     }
+}
+
+void cpti_html_text(FILE *file, const char *title)
+{
+    write_text(file, cpt_bytes_of(title));
 }
 
 /* Whether U+2028 or U+2029 begins at @text: older JavaScript ends a line there. */
@@ -82,4 +87,26 @@ void cpti_html_page(FILE *file, const char *title, const char *json, size_t byte
 void cpti_html_live(FILE *file)
 {
     write_page(file, "cpt", cpt_bytes_of("{\"live\": true}"), "'self'");
+}
+
+void cpti_html_error(FILE *file, struct cpt_bytes sentence, struct cpt_bytes detail)
+{
+    (void)fputs(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, "
+        "initial-scale=1\">\n<title>cpt: an error</title>\n<style>",
+        file);
+    (void)fputs(cpti_html_parts_css, file);
+    (void)fputs("</style>\n</head>\n<body>\n<main>\n<p id=\"error\" role=\"alert\">",
+                file);
+    write_text(file, sentence);
+    (void)fputs("</p>\n", file);
+    if (detail.bytes != 0) {
+        (void)fputs("<pre>", file);
+        write_text(file, detail);
+        (void)fputs("</pre>\n", file);
+    }
+    (void)fputs("<p>The button Back has what was typed. <a href=\"/\">All "
+                "requests</a></p>\n</main>\n</body>\n</html>\n",
+                file);
 }

@@ -17,6 +17,8 @@
 #ifndef CPTI_CLI_HTML_PAGE_H
 #define CPTI_CLI_HTML_PAGE_H
 
+#include "cpt/cpt_name.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -31,5 +33,8 @@ void cpti_html_page(FILE *file, const char *title, const char *json, size_t byte
 
 /* Writes the page without data: it asks its own server for /api/…. */
 void cpti_html_live(FILE *file);
+
+/* Writes a page that says what was wrong, and below, unless it is empty, where. */
+void cpti_html_error(FILE *file, struct cpt_bytes sentence, struct cpt_bytes detail);
 
 #endif

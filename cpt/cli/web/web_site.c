@@ -59,9 +59,26 @@ static const char *next_line(struct cpt_bytes line)
     return *end == '\n' ? end + 1 : end;
 }
 
+static void write_sentence(FILE *file, bool is_page, struct cpt_bytes sentence,
+                           struct cpt_bytes detail)
+{
+    struct cpti_json json = {.file = file};
+
+    if (is_page) {
+        cpti_html_error(file, sentence, detail);
+        return;
+    }
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_bytes(&json, "error", sentence);
+    if (detail.bytes != 0) {
+        cpti_json_bytes(&json, "detail", detail);
+    }
+    cpti_json_close(&json);
+}
+
 /* Writes an error: the last of @messages, lines such as "cpt: sentence", which may be
  * followed by lines that begin with a blank: the place, by a caret. */
-static void write_error(struct cpti_json *json, const char *messages)
+static void write_error(FILE *file, bool is_page, const char *messages)
 {
     struct cpt_bytes sentence = {messages, 0};
     char *detail = malloc(strlen(messages) + 1);
@@ -80,13 +97,9 @@ static void write_error(struct cpti_json *json, const char *messages)
         }
         at = next_line(line);
     }
-    cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "error", sentence);
-    if (to != detail) {
-        cpti_json_bytes(json, "detail",
-                        (struct cpt_bytes){detail, (size_t)(to - detail) - 1});
-    }
-    cpti_json_close(json);
+    write_sentence(
+        file, is_page, sentence,
+        (struct cpt_bytes){detail, to != detail ? (size_t)(to - detail) - 1 : 0});
     free(detail);
 }
 
@@ -98,8 +111,8 @@ static void no_memory(struct cpti_web_answer *answer)
     answer->type = type_json;
 }
 
-/* Makes an error of @messages the answer. */
-static void answer_error(struct cpti_web_answer *answer, unsigned status,
+/* Makes an error of @messages the answer: a page, or data. */
+static void answer_error(struct cpti_web_answer *answer, unsigned status, bool is_page,
                          const char *messages)
 {
     struct cpti_memory_file body;
@@ -107,11 +120,9 @@ static void answer_error(struct cpti_web_answer *answer, unsigned status,
     free(answer->body);
     memset(answer, 0, sizeof *answer);
     answer->status = status;
-    answer->type = type_json;
+    answer->type = is_page ? type_html : type_json;
     if (cpti_memory_file_open(&body)) {
-        struct cpti_json json = {.file = body.file};
-
-        write_error(&json, messages);
+        write_error(body.file, is_page, messages);
         if (cpti_memory_file_close(&body)) {
             answer->body = body.text;
             answer->bytes = body.bytes;
@@ -125,7 +136,7 @@ void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,
                           const char *sentence)
 {
     *answer = (struct cpti_web_answer){0};
-    answer_error(answer, status, sentence);
+    answer_error(answer, status, false, sentence);
 }
 
 /* --- One answer that is being made --- */
@@ -387,7 +398,7 @@ static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
     if (body.has_failed) {
         status = CPTI_EXIT_FAILED;
     } else if (status != CPTI_EXIT_DONE) {
-        answer_error(answer, work->status,
+        answer_error(answer, work->status, is_page(route),
                      messages != NULL ? messages : "out of memory");
     } else if (work->needs_pass) {
         free(answer->body);

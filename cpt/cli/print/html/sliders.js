@@ -33,10 +33,10 @@
         try {
             const address = query();
             const response = await fetch(address, {signal: running.signal});
-            if (!response.ok) {
-                throw new Error((await response.json()).error || "the server answered " + response.status);
-            }
             const page = new DOMParser().parseFromString(await response.text(), "text/html");
+            if (!response.ok) {
+                throw new Error(page.getElementById("error")?.textContent || "the server answered " + response.status);
+            }
             answer.replaceChildren(...page.getElementById("answer").childNodes);
             error.textContent = "";
             history.replaceState(null, "", address);
