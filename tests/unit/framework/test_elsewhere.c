@@ -18,6 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A thread that is stopped between the start of a sleep and its wait for longer than
+ * the sleep takes finds it ended: its path is right without it. It is asked again. */
+enum { TRIES = 100 };
+
 CPT_VALUE(item, int);
 CPT_VALUE(left, int);
 
@@ -110,15 +114,17 @@ static void test_row(void)
     struct cpt_executor *const none = NULL;
     struct cpt_task_def here = tasks[0];
     const struct cpt_graph without = {"A", CPT_GIVES(item), CPT_GIVES(left), &here, 1};
+    const char *path = "A: /;A: look up;A: query;A: disk\n";
     char text[2048];
     int output = 0;
 
     open_database();
-    CU_ASSERT_EQUAL(run(&graph, &output, text, sizeof text, NULL), CPT_OK);
-    CU_ASSERT_EQUAL(output, 42);
-    CU_ASSERT(pthread_equal(database_thread, own_thread) == 0);
-    /* Its disk is below, unless this thread is stopped for longer than that takes. */
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "A: /;A: look up;A: query"));
+    for (int i = 0; i == 0 || (i < TRIES && strstr(text, path) == NULL); i++) {
+        CU_ASSERT_EQUAL(run(&graph, &output, text, sizeof text, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(output, 42);
+        CU_ASSERT(pthread_equal(database_thread, own_thread) == 0);
+    }
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, path));
     here.runs_on = &none; /* there is none yet: where the request runs */
     CU_ASSERT_EQUAL(run(&without, &output, text, sizeof text, NULL), CPT_INVALID);
     cpt_pool_free(database);
@@ -308,14 +314,16 @@ static void test_adopted(void)
 {
     const struct cpt_task_def tasks[] = {
         {"ask", hand_over, CPT_GIVES(left), CPT_NEEDS(item)}};
+    const char *path = "A: /;A: ask;A: rows;A: query;A: fetch\n";
     char text[2048];
     int output = 0;
 
     library.adopts_twice = 0;
-    run_handed_over(3, tasks, CPT_OK, text, sizeof text, &output);
-    CU_ASSERT_EQUAL(output, 6);
-    /* Its fetch is below, unless this thread is stopped for longer than that takes. */
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "A: /;A: ask;A: rows;A: query"));
+    for (int i = 0; i == 0 || (i < TRIES && strstr(text, path) == NULL); i++) {
+        run_handed_over(3, tasks, CPT_OK, text, sizeof text, &output);
+        CU_ASSERT_EQUAL(output, 6);
+    }
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, path));
 }
 
 static void test_adopted_twice(void)
