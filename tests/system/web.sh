@@ -465,7 +465,8 @@ grep -qF "<tr><th scope=\"row\">mean</th><td>$(jq -r '.latency.mean | "\(.before
 [ "$(status '/whatif?share%3AB%3A+B2=201')" = 400 ]
 [ "$(status '/whatif?share%3AQ=50')" = 400 ]
 grep -q 'matches nothing' status.body
-[ "$(status '/whatif?terms=frobnicate%3Cb%3E')" = 400 ]
+[ "$(status '/whatif?terms=frobnicate%3Cb%3E' -D headers)" = 400 ]
+grep -qi '^content-type: text/html' headers || fail "an error of a page: $(cat headers)"
 grep -q '^<p id="error" role="alert">.*frobnicate&lt;b&gt;' status.body || fail "no page of an error: $(cat status.body)"
 [ "$(status "/whatif?terms=$(for i in $(seq 300); do printf 'set+*=1%%25%%0A'; done)")" = 400 ]
 grep -q 'more than 256 terms' status.body

@@ -89,7 +89,7 @@ void cpti_html_live(FILE *file)
     write_page(file, "cpt", cpt_bytes_of("{\"live\": true}"), "'self'");
 }
 
-void cpti_html_error(FILE *file, struct cpt_bytes sentence, struct cpt_bytes detail)
+void cpti_html_error(FILE *file, struct cpt_bytes sentence)
 {
     (void)fputs(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -100,13 +100,7 @@ void cpti_html_error(FILE *file, struct cpt_bytes sentence, struct cpt_bytes det
     (void)fputs("</style>\n</head>\n<body>\n<main>\n<p id=\"error\" role=\"alert\">",
                 file);
     write_text(file, sentence);
-    (void)fputs("</p>\n", file);
-    if (detail.bytes != 0) {
-        (void)fputs("<pre>", file);
-        write_text(file, detail);
-        (void)fputs("</pre>\n", file);
-    }
-    (void)fputs("<p>The button Back has what was typed. <a href=\"/\">All "
+    (void)fputs("</p>\n<p>The button Back has what was typed. <a href=\"/\">All "
                 "requests</a></p>\n</main>\n</body>\n</html>\n",
                 file);
 }

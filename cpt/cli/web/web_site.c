@@ -59,27 +59,12 @@ static const char *next_line(struct cpt_bytes line)
     return *end == '\n' ? end + 1 : end;
 }
 
-static void write_sentence(FILE *file, bool is_page, struct cpt_bytes sentence,
-                           struct cpt_bytes detail)
-{
-    struct cpti_json json = {.file = file};
-
-    if (is_page) {
-        cpti_html_error(file, sentence, detail);
-        return;
-    }
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_bytes(&json, "error", sentence);
-    if (detail.bytes != 0) {
-        cpti_json_bytes(&json, "detail", detail);
-    }
-    cpti_json_close(&json);
-}
-
 /* Writes an error: the last of @messages, lines such as "cpt: sentence", which may be
- * followed by lines that begin with a blank: the place, by a caret. */
+ * followed by lines that begin with a blank: the place, by a caret. A page
+ * is never asked in an expression, so it has no place. */
 static void write_error(FILE *file, bool is_page, const char *messages)
 {
+    struct cpti_json json = {.file = file};
     struct cpt_bytes sentence = {messages, 0};
     char *detail = malloc(strlen(messages) + 1);
     char *to = detail;
@@ -97,9 +82,17 @@ static void write_error(FILE *file, bool is_page, const char *messages)
         }
         at = next_line(line);
     }
-    write_sentence(
-        file, is_page, sentence,
-        (struct cpt_bytes){detail, to != detail ? (size_t)(to - detail) - 1 : 0});
+    if (is_page) {
+        cpti_html_error(file, sentence);
+    } else {
+        cpti_json_open(&json, NULL, '{');
+        cpti_json_bytes(&json, "error", sentence);
+        if (to != detail) {
+            cpti_json_bytes(&json, "detail",
+                            (struct cpt_bytes){detail, (size_t)(to - detail) - 1});
+        }
+        cpti_json_close(&json);
+    }
     free(detail);
 }
 
