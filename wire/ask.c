@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * ask.c - the header by which a caller asks for a path; see cpt_metadata.h
+ * ask.c - the headers by which a caller asks for a path; see cpt_metadata.h
  *
- * The value is an Item of RFC 8941 with parameters; we know these of them:
+ * The ask is an Item of RFC 8941 with parameters; we know these of them:
  *
  *      1 ; max=2048 ; forced ; colour="blue"
  *      |   |          |        '-- unknown: skipped, but must be well formed
@@ -17,6 +17,9 @@
  * that an older service takes is an ask for every newer one. Two headers do not count
  * as an ask, as either could be meant. If a parameter occurs twice, the last one
  * counts, by the RFC.
+ *
+ * The nonce is 16 hex digits and nothing else, so that a proxy which joins two of them
+ * leaves none.
  */
 #include "wire/cpt_metadata.h"
 
@@ -164,15 +167,15 @@ static bool scan_item(struct scan *scan, struct item *item)
     return false;
 }
 
-/* The 16 lower-case hex digits between quotes that @text is; 0: it is not. */
+/* The 16 lower-case hex digits that @text is; 0: it is not. */
 static uint64_t read_hex(struct cpt_bytes text)
 {
     uint64_t number = 0;
 
-    if (text.bytes != 18 || text.data[0] != '"' || text.data[17] != '"') {
+    if (text.bytes != CPT_NONCE_BYTES) {
         return 0;
     }
-    for (size_t i = 1; i < 17; i++) {
+    for (size_t i = 0; i < text.bytes; i++) {
         const int c = (unsigned char)text.data[i];
 
         if (!is_digit(c) && (c < 'a' || c > 'f')) {
@@ -181,6 +184,15 @@ static uint64_t read_hex(struct cpt_bytes text)
         number = number << 4 | (unsigned)(is_digit(c) ? c - '0' : c - 'a' + 10);
     }
     return number;
+}
+
+/* The same between quotes. */
+static uint64_t read_quoted_hex(struct cpt_bytes text)
+{
+    if (text.bytes < 2 || text.data[0] != '"' || text.data[text.bytes - 1] != '"') {
+        return 0;
+    }
+    return read_hex((struct cpt_bytes){text.data + 1, text.bytes - 2});
 }
 
 /* Reads a parameter that older services skip, @text as it came; a malformed one counts
@@ -192,13 +204,13 @@ static void note_later(struct cpt_bytes key, const struct item *item,
         ask->delay_ns =
             item->type == ITEM_INTEGER && item->number > 0 ? (uint64_t)item->number : 0;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("at"))) {
-        ask->delay_frame = read_hex(text);
+        ask->delay_frame = read_quoted_hex(text);
     } else if (cpt_bytes_equal(key, cpt_bytes_of("burn"))) {
         ask->delay_burns = item->type == ITEM_BOOLEAN && item->number != 0;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("drag"))) {
         ask->wants_drag = item->type == ITEM_BOOLEAN && item->number != 0;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("graph"))) {
-        ask->graph_id = read_hex(text);
+        ask->graph_id = read_quoted_hex(text);
     }
 }
 
@@ -388,4 +400,14 @@ size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity)
         text[kept] = '\0';
     }
     return bytes;
+}
+
+uint64_t cpt_nonce_parse(const struct cpt_bytes *values, size_t value_count)
+{
+    return value_count == 1 ? read_hex(values[0]) : 0;
+}
+
+void cpt_nonce_format(uint64_t nonce, char text[CPT_NONCE_BYTES + 1])
+{
+    *put_hex(text, nonce) = '\0';
 }

@@ -3,9 +3,10 @@
 /*
  * cpt_metadata.h - how a caller asks a service for its critical path, and the answer
  *
- * Two headers of an RPC, over HTTP or gRPC:
+ * Three headers of an RPC, over HTTP or gRPC:
  *
  *      caller --- critical-path: 1;max=2048 ------------------------> callee
+ *                 critical-path-nonce: 3b9aca00c0ffee11
  *      caller <-- critical-path-bin: CAEQwLECGMCxAi… (base64) ------- callee
  *
  * The first, the *ask*, says that the caller wants a path, and how many bytes it may
@@ -13,7 +14,12 @@
  * caller knows the proxies on the way. Each hop passes on min(own, received). A service
  * that is not asked sends nothing.
  *
- * The second is the path itself: durations, never timestamps, each name once, a tree of
+ * The second, the *nonce*, tells this ask from every other. The callee writes it into
+ * its path: a path with another nonce was made for another request, and comes from a
+ * cache between the two. It is no part of the ask, so that caches which tell requests
+ * apart by `critical-path` (`Vary`) still serve them.
+ *
+ * The third is the path itself: durations, never timestamps, each name once, a tree of
  * frames and a list of segments (schema: metadata.proto; long form:
  * docs/format-metadata.md). It also carries the time that the callee took by its own
  * clock. A path that exceeds the budget is *folded*, never refused and never cut: the
@@ -22,9 +28,10 @@
  * A path from a callee is input: it is bounded, checked, and refused with a place and a
  * reason. A refused path becomes a blind spot, never a failed request.
  *
- * In order of use. A callee: cpt_ask_parse, cpt_metadata_encode, cpt_base64_encode. A
- * caller: cpt_ask_downstream, cpt_ask_format, cpt_base64_decode, cpt_metadata_peek, and
- * cpt_metadata_decode only for calls that are on the critical path.
+ * In order of use. A callee: cpt_ask_parse, cpt_nonce_parse, cpt_metadata_encode,
+ * cpt_base64_encode. A caller: cpt_ask_downstream, cpt_ask_format, cpt_nonce_format,
+ * cpt_base64_decode, cpt_metadata_peek, and cpt_metadata_decode only for calls that are
+ * on the critical path.
  *
  * Threads: any, on objects of their own.
  */
@@ -37,9 +44,10 @@
 
 CPT_BEGIN_DECLS
 
-/* Names of the two headers, in lower case. */
-#define CPT_HEADER_ASK  "critical-path"
-#define CPT_HEADER_PATH "critical-path-bin"
+/* Names of the three headers, in lower case. */
+#define CPT_HEADER_ASK   "critical-path"
+#define CPT_HEADER_NONCE "critical-path-nonce"
+#define CPT_HEADER_PATH  "critical-path-bin"
 
 enum {
     CPT_METADATA_VERSION = 1, /* the newest version of the ask and of the path */
@@ -48,7 +56,8 @@ enum {
      * KiB. */
     CPT_METADATA_BYTES_DEFAULT = 2048,
     CPT_METADATA_BYTES_CEILING = 4096,
-    CPT_ASK_BYTES_MAX = 1024 /* longest ask that is read */
+    CPT_ASK_BYTES_MAX = 1024, /* longest ask that is read */
+    CPT_NONCE_BYTES = 16      /* of the header's value */
 };
 
 /* --- The ask --- */
@@ -98,6 +107,27 @@ CPT_API struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received,
  * has a delay. */
 CPT_API size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity);
 
+/*
+ * Whether a header of this name says that its sender has sent the request on: `Via`,
+ * `X-Forwarded-For`, `X-Real-IP` and all that end as such names do (the list is
+ * wire/forwarding-headers.txt). Then a stranger may stand behind it, and a service that
+ * must not show strangers its paths does not heed the ask.
+ */
+CPT_API int cpt_header_is_forwarding(struct cpt_bytes name);
+
+/* --- The nonce --- */
+
+/*
+ * Reads the nonce from all values of the header `critical-path-nonce` of a request that
+ * asks for a path: exactly 16 lower-case hex digits, not all 0. Returns it; 0, which
+ * means none, if there is no value, or several, or a malformed one.
+ */
+CPT_API uint64_t cpt_nonce_parse(const struct cpt_bytes *values, size_t value_count);
+
+/* Writes the value of the header for @nonce, which is not 0: it is random, and new for
+ * each attempt of a call that asks for a path. */
+CPT_API void cpt_nonce_format(uint64_t nonce, char text[CPT_NONCE_BYTES + 1]);
+
 /* --- The path as bytes --- */
 
 /* How a path is encoded. Zero fields mean their defaults; see cpt_options_read(). */
@@ -109,6 +139,7 @@ struct cpt_metadata_encode_options {
     int is_unlimited;           /* no budget: for the path log */
     size_t bytes_max;  /* of the whole result; default CPT_METADATA_BYTES_DEFAULT */
     int without_drags; /* leave them out, as they were not asked for */
+    uint64_t nonce;    /* that of the ask, in a path of any size; 0: none */
 };
 
 /* How far a path was cut down to fit its budget; each step implies those before it. */
@@ -189,6 +220,9 @@ struct cpt_metadata_summary {
     uint64_t server_elapsed_ns; /* 0 if absent */
     int has_server_elapsed;
     int is_sum_only; /* the path did not fit its budget */
+    /* That of the ask which the path answers; 0: none, as from an older callee. A
+     * caller that sent another one does not believe anything else here. */
+    uint64_t nonce;
 };
 
 /*
@@ -222,6 +256,55 @@ CPT_API size_t cpt_base64_encode(const void *data, size_t bytes, char *text,
  */
 CPT_API cpt_status cpt_base64_decode(struct cpt_bytes text, void *data, size_t capacity,
                                      size_t *bytes, struct cpt_error *error);
+
+/* --- How much room the other headers leave --- */
+
+/*
+ * A client and each proxy on the way limit the bytes of *all* headers of a reply, and a
+ * reply beyond fails. So a path has what the others leave of such a limit: of the head
+ * over HTTP, of the trailers over gRPC.
+ */
+enum {
+    CPT_HEADERS_BYTES_HTTP = 4096, /* all that nginx takes of a head, at its defaults */
+    CPT_HEADERS_BYTES_GRPC = 8192, /* all that clients of gRPC take of a block */
+    /* Of these, for what servers and proxies on the way add: `Date`, `Server`, … */
+    CPT_HEADERS_BYTES_RESERVED = 512,
+    /* Proxies limit how many headers there are, too: Varnish takes 54 of a service. So
+     * a head with a path has at most one for each 88 bytes of the limit: 46. */
+    CPT_HEADERS_BYTES_EACH = 88,
+    /* All that servers on grpc++, and many of HTTP, take of a request's headers. … */
+    CPT_HEADERS_BYTES_REQUEST = 8192,
+    CPT_HEADERS_BYTES_LIBRARY = 512, /* … for what a client's library adds by itself */
+    CPT_HEADERS_BYTES_ASK = 256 /* … for an ask and its nonce, with their names */
+};
+
+/*
+ * The most bytes that a path may have, raw, beside @headers_bytes of other headers
+ * where all together may have @headers_bytes_max. Count them last, when the head is
+ * about to be sent. Over HTTP they are the status line, "name: value\r\n" of each, the
+ * empty line, and the target of the request, which nginx keeps in the same memory if it
+ * caches; over gRPC the name, the value and 32 more of each, with what gRPC
+ * adds: `grpc-status` and `grpc-message`. The names of `critical-path-bin` and of
+ * `Vary` are counted here. @is_base64: the value is sent so, as by HTTP and most of
+ * gRPC.
+ *
+ * 0: there is no room; send neither a path nor its `Vary`. Else the path has this, the
+ * bytes_max of the ask, or those of the service, whichever is the least.
+ */
+CPT_API size_t cpt_path_bytes_left(size_t headers_bytes_max, size_t headers_bytes,
+                                   int is_base64);
+
+/*
+ * Whether a request with @header_count other headers of @headers_bytes has room for an
+ * ask and its nonce: with them, what the library adds and CPT_HEADERS_BYTES_RESERVED
+ * for proxies it has at most CPT_HEADERS_BYTES_REQUEST; and it has no more headers than
+ * a head with a path. Count the name, the value and 32 more of each header that goes
+ * out, as HTTP/2 does, and the target of the request.
+ *
+ * 0: send neither: the callee might refuse the request for them. Its call is a blind
+ * spot, CPT_REASON_LIMIT.
+ */
+CPT_API int cpt_ask_has_room(size_t headers_bytes, size_t header_count);
 
 /* --- The headers of other tracers, to find a record's request in their traces --- */
 

@@ -21,6 +21,7 @@
  */
 #include "wire/metadata_form.h"
 
+#include "wire/tag.h"
 #include "wire/varint.h"
 
 #include "metadata.pb.h"
@@ -329,6 +330,9 @@ static void set_scalar(struct cpti_message *message, uint32_t tag, uint64_t valu
     case cpt_CriticalPath_sum_ns_tag:
         message->sum_ns = value;
         break;
+    case cpt_CriticalPath_nonce_tag:
+        message->nonce = value;
+        break;
     default:
         assert(tag == cpt_CriticalPath_flags_tag);
         message->flags = (unsigned)(value & UINT32_MAX);
@@ -338,7 +342,14 @@ static void set_scalar(struct cpti_message *message, uint32_t tag, uint64_t valu
 
 static bool is_known(uint32_t tag)
 {
-    return tag >= cpt_CriticalPath_version_tag && tag <= LAST_COLUMN_TAG;
+    return tag >= cpt_CriticalPath_version_tag && tag <= cpt_CriticalPath_nonce_tag;
+}
+
+/* Whether it is a field of one number, and no column. */
+static bool is_scalar(uint32_t tag)
+{
+    return is_known(tag) &&
+           (tag < cpt_CriticalPath_name_tag || tag == cpt_CriticalPath_nonce_tag);
 }
 
 /* Whether a field may have this wire type. */
@@ -350,7 +361,17 @@ static bool is_fitting(uint32_t tag, pb_wire_type_t wire_type)
     if (tag == cpt_CriticalPath_name_tag) {
         return wire_type == PB_WT_STRING;
     }
+    if (tag == cpt_CriticalPath_nonce_tag) {
+        return wire_type == PB_WT_64BIT;
+    }
     return wire_type == PB_WT_VARINT || wire_type == PB_WT_STRING;
+}
+
+/* Reads the number of a scalar of this wire type. */
+static bool read_scalar(pb_istream_t *stream, pb_wire_type_t wire_type, uint64_t *value)
+{
+    return wire_type == PB_WT_64BIT ? pb_decode_fixed64(stream, value)
+                                    : pb_decode_varint(stream, value);
 }
 
 static cpt_status read_field(struct reading *reading, pb_istream_t *stream,
@@ -373,10 +394,10 @@ static cpt_status read_field(struct reading *reading, pb_istream_t *stream,
     if (tag == cpt_CriticalPath_name_tag) {
         return read_name(reading, stream);
     }
-    if (tag >= FIRST_COLUMN_TAG) {
+    if (!is_scalar(tag)) {
         return read_column(reading, stream, wire_type, tag - FIRST_COLUMN_TAG);
     }
-    if (!pb_decode_varint(stream, &value)) {
+    if (!read_scalar(stream, wire_type, &value)) {
         return refuse_stream(reading, stream);
     }
     set_scalar(reading->message, tag, value);
@@ -421,13 +442,29 @@ cpt_status cpti_message_read(struct cpti_message *message, const void *data,
                              "path has %zu bytes, the limit is %zu", bytes,
                              limits->bytes_max);
     }
-    while (status == CPT_OK && pb_decode_tag(&stream, &wire_type, &tag, &is_end)) {
+    while (status == CPT_OK && cpti_tag_take(&stream, &wire_type, &tag, &is_end)) {
         status = read_field(&reading, &stream, wire_type, tag);
     }
     if (status == CPT_OK && !is_end) {
         status = refuse_stream(&reading, &stream);
     }
     return status == CPT_OK ? check_scalars(message, error) : status;
+}
+
+/* Takes the value of a field that is a number beside the columns, and skips others. */
+static bool peek_field(struct cpti_message *message, pb_istream_t *stream,
+                       pb_wire_type_t wire_type, uint32_t tag)
+{
+    uint64_t value = 0;
+
+    if (!is_scalar(tag)) {
+        return pb_skip_field(stream, wire_type);
+    }
+    if (!read_scalar(stream, wire_type, &value)) {
+        return false;
+    }
+    set_scalar(message, tag, value);
+    return true;
 }
 
 cpt_status cpt_metadata_peek(const void *data, size_t bytes,
@@ -440,25 +477,18 @@ cpt_status cpt_metadata_peek(const void *data, size_t bytes,
         .message = &message, .bytes = bytes, .error = error};
     pb_wire_type_t wire_type = PB_WT_VARINT;
     uint32_t tag = 0;
-    uint64_t value = 0;
     bool is_end = false;
     bool has_segments = false;
     cpt_status status = CPT_OK;
 
     *summary = (struct cpt_metadata_summary){0};
-    while (pb_decode_tag(&stream, &wire_type, &tag, &is_end)) {
-        const bool is_scalar = is_known(tag) && tag < cpt_CriticalPath_name_tag;
-
+    while (cpti_tag_take(&stream, &wire_type, &tag, &is_end)) {
         has_segments |= tag == cpt_CriticalPath_segment_duration_ns_tag;
         if (tag == 0 || (is_known(tag) && !is_fitting(tag, wire_type))) {
             return refuse(&reading, &stream, "wrong wire type");
         }
-        if (is_scalar ? !pb_decode_varint(&stream, &value)
-                      : !pb_skip_field(&stream, wire_type)) {
+        if (!peek_field(&message, &stream, wire_type, tag)) {
             return refuse_stream(&reading, &stream);
-        }
-        if (is_scalar) {
-            set_scalar(&message, tag, value);
         }
     }
     if (!is_end) {
@@ -474,6 +504,7 @@ cpt_status cpt_metadata_peek(const void *data, size_t bytes,
         .sum_ns = message.sum_ns,
         .server_elapsed_ns = message.server_elapsed_ns,
         .has_server_elapsed = message.has_server_elapsed,
-        .is_sum_only = !has_segments && message.sum_ns != 0};
+        .is_sum_only = !has_segments && message.sum_ns != 0,
+        .nonce = message.nonce};
     return CPT_OK;
 }

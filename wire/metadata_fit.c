@@ -483,8 +483,8 @@ static cpt_status try_write(struct fitting *fitting)
     return fitting->bytes != 0 ? CPT_OK : CPT_LIMIT;
 }
 
-/* The bytes of the fields before the columns. */
-static size_t head_bytes(const struct cpti_form *form)
+/* The bytes of the fields beside the columns. */
+static size_t scalar_bytes(const struct cpti_form *form)
 {
     const uint64_t sum_ns = cpt_path_sum_ns(form->path);
     size_t bytes = 1 + cpti_varint_bytes(CPT_METADATA_VERSION);
@@ -494,6 +494,9 @@ static size_t head_bytes(const struct cpti_form *form)
     }
     if (sum_ns != 0) {
         bytes += 1 + cpti_varint_bytes(sum_ns);
+    }
+    if (form->nonce != 0) {
+        bytes += CPTI_NONCE_BYTES;
     }
     return form->flags != 0 ? bytes + 1 + cpti_varint_bytes(form->flags) : bytes;
 }
@@ -518,7 +521,7 @@ static cpt_status fold_leaves(struct fitting *fitting, const uint32_t *segments)
     struct cpti_form *form = fitting->form;
     const size_t frame_count = form->frame_count;
     struct folding folding = {.form = form,
-                              .floor_bytes = head_bytes(form) + COLUMN_HEADS_BYTES};
+                              .floor_bytes = scalar_bytes(form) + COLUMN_HEADS_BYTES};
     cpt_status status = CPT_NO_MEMORY;
 
     folding.leaves =

@@ -60,6 +60,7 @@ cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_path *path,
     form->has_server_elapsed = options->has_server_elapsed != 0;
     form->server_elapsed_ns =
         options->server_elapsed_ns > INT64_MAX ? INT64_MAX : options->server_elapsed_ns;
+    form->nonce = options->nonce;
     form->segment_count = cpt_path_segment_count(path);
     form->frame_count = form->segment_count != 0 ? cpt_path_frame_count(path) : 0;
     form->label_count = form->segment_count != 0 ? cpt_path_label_count(path) : 0;
@@ -148,7 +149,7 @@ cpt_status cpti_form_own(struct cpti_form *form)
 size_t cpti_form_bytes_max(const struct cpti_form *form)
 {
     enum {
-        HEAD_BYTES = 2 + 11 + 11 + 6,
+        HEAD_BYTES = 2 + 11 + 11 + 6 + CPTI_NONCE_BYTES,
         NAME_BYTES = 1 + 2,      /* and its own */
         COLUMN_BYTES = 2 + 5,    /* key and length */
         FRAME_BYTES = 5 + 5 + 3, /* a number of 32, 32 and 16 bits */
@@ -455,6 +456,14 @@ static void put_field(struct output *out, unsigned field, uint64_t number)
     put(out, number);
 }
 
+static void put_nonce(struct output *out, uint64_t nonce)
+{
+    if (nonce != 0 && has_room(out, CPTI_NONCE_BYTES)) {
+        put_key(out, cpt_CriticalPath_nonce_tag, CPTI_WIRE_FIXED64);
+        out->at = cpti_fixed64_put(out->at, nonce);
+    }
+}
+
 size_t cpti_form_write(struct cpti_form *form, unsigned char *data, size_t bytes_max)
 {
     struct output out = {.at = data, .end = data + bytes_max};
@@ -478,5 +487,6 @@ size_t cpti_form_write(struct cpti_form *form, unsigned char *data, size_t bytes
             put_columns(&out, form);
         }
     }
+    put_nonce(&out, form->nonce);
     return out.is_full ? 0 : (size_t)(out.at - data);
 }

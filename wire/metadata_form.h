@@ -75,6 +75,7 @@ struct cpti_message {
     bool has_server_elapsed;
     uint64_t server_elapsed_ns;
     uint64_t sum_ns;
+    uint64_t nonce;
     struct cpt_bytes *names; /* their bytes are borrowed from the input */
     size_t name_count;
     size_t name_capacity;
@@ -112,6 +113,7 @@ struct cpti_form {
     bool is_own; /* the tables are copies; before, they are the path's: read only */
     bool has_server_elapsed;
     uint64_t server_elapsed_ns;
+    uint64_t nonce;           /* of the ask; 0: none */
     struct cpt_frame *frames; /* with room for twice as many; see CPTI_NAME_NONE */
     size_t frame_count;
     struct cpt_segment *segments; /* none of 0 ns */
@@ -146,6 +148,9 @@ cpt_status cpti_form_own(struct cpti_form *form);
 
 /* The most bytes that the message of the whole path may have. */
 size_t cpti_form_bytes_max(const struct cpti_form *form);
+
+/* The bytes of field 19. */
+enum { CPTI_NONCE_BYTES = 2 + 8 };
 
 /* Writes the message to @data. Returns its bytes; 0: it has more than @bytes_max. */
 size_t cpti_form_write(struct cpti_form *form, unsigned char *data, size_t bytes_max);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What follows the key of a field. */
-enum { CPTI_WIRE_NUMBER = 0, CPTI_WIRE_BYTES = 2 };
+enum { CPTI_WIRE_NUMBER = 0, CPTI_WIRE_FIXED64 = 1, CPTI_WIRE_BYTES = 2 };
 
 enum { CPTI_VARINT_BYTES_MAX = 10 };
 
@@ -28,6 +28,15 @@ static inline unsigned char *cpti_varint_put(unsigned char *at, uint64_t number)
         *at++ = (unsigned char)(number | 0x80);
     }
     *at++ = (unsigned char)number;
+    return at;
+}
+
+/* Writes @number as eight bytes to @at, the lowest first; the byte behind them. */
+static inline unsigned char *cpti_fixed64_put(unsigned char *at, uint64_t number)
+{
+    for (int shift = 0; shift < 64; shift += 8) {
+        *at++ = (unsigned char)(number >> shift);
+    }
     return at;
 }
 

@@ -13,6 +13,8 @@
  */
 #include "wire/cpt_metadata_verbose.h"
 
+#include "wire/tag.h"
+
 #include "metadata_verbose.pb.h"
 
 #include <assert.h>
@@ -56,7 +58,7 @@ struct cursor {
 struct field {
     uint32_t tag;
     pb_wire_type_t wire_type;
-    uint64_t number;        /* of one that is a number */
+    uint64_t number;        /* of one that is a number, or 8 bytes */
     struct cpt_bytes bytes; /* of one that is bytes */
 };
 
@@ -103,36 +105,67 @@ static bool take_bytes(struct cursor *cursor, struct cpt_bytes *bytes)
     return pb_read(&cursor->stream, NULL, (size_t)count);
 }
 
-/* Takes the next field; those that have a bit in @numbers must be numbers, those in
- * @bytes be bytes, and others are skipped. CPT_END at the end. */
+/* A bit for each field that a message may have as a number, as bytes, as 8 bytes. */
+struct fields {
+    unsigned numbers;
+    unsigned bytes;
+    unsigned fixed64;
+};
+
+/* Whether the field is one that the schema does not know, or has the right wire type.
+ */
+static bool is_fitting(const struct fields *fields, const struct field *field)
+{
+    const unsigned bit = field->tag < 32 ? 1U << field->tag : 0;
+
+    if (((fields->numbers | fields->bytes | fields->fixed64) & bit) == 0) {
+        return true;
+    }
+    switch (field->wire_type) {
+    case PB_WT_VARINT:
+        return (fields->numbers & bit) != 0;
+    case PB_WT_STRING:
+        return (fields->bytes & bit) != 0;
+    default:
+        return field->wire_type == PB_WT_64BIT && (fields->fixed64 & bit) != 0;
+    }
+}
+
+/* Takes the value of the field, or skips one that has another wire type. */
+static bool take_value(struct cursor *cursor, struct field *field)
+{
+    switch (field->wire_type) {
+    case PB_WT_VARINT:
+        return pb_decode_varint(&cursor->stream, &field->number);
+    case PB_WT_64BIT:
+        return pb_decode_fixed64(&cursor->stream, &field->number);
+    case PB_WT_STRING:
+        return take_bytes(cursor, &field->bytes);
+    default:
+        return pb_skip_field(&cursor->stream, field->wire_type);
+    }
+}
+
+/* Takes the next field; those in @fields must have one of their wire types, and the
+ * value of another means nothing. CPT_END at the end. */
 static cpt_status next_field(const struct reading *reading, struct cursor *cursor,
-                             unsigned numbers, unsigned bytes, struct field *field)
+                             const struct fields *fields, struct field *field)
 {
     bool is_end = false;
-    unsigned bit = 0;
 
-    if (!pb_decode_tag(&cursor->stream, &field->wire_type, &field->tag, &is_end)) {
+    *field = (struct field){.wire_type = PB_WT_VARINT};
+    if (!cpti_tag_take(&cursor->stream, &field->wire_type, &field->tag, &is_end)) {
         return is_end ? CPT_END : refuse_stream(reading, cursor);
     }
     if (field->tag == 0) {
         return refuse(reading, cursor, CPT_CORRUPT, "a field has number 0");
     }
-    bit = field->tag < 32 ? 1U << field->tag : 0;
-    if (((numbers | bytes) & bit) != 0 &&
-        !((numbers & bit) != 0 && field->wire_type == PB_WT_VARINT) &&
-        !((bytes & bit) != 0 && field->wire_type == PB_WT_STRING)) {
+    if (!is_fitting(fields, field)) {
         return cpt_error_set(reading->error, CPT_CORRUPT, offset_of(reading, cursor),
                              "field %u has wire type %d; is this the compact form?",
                              (unsigned)field->tag, (int)field->wire_type);
     }
-    if (field->wire_type == PB_WT_VARINT
-            ? !pb_decode_varint(&cursor->stream, &field->number)
-        : field->wire_type == PB_WT_STRING
-            ? !take_bytes(cursor, &field->bytes)
-            : !pb_skip_field(&cursor->stream, field->wire_type)) {
-        return refuse_stream(reading, cursor);
-    }
-    return CPT_OK;
+    return take_value(cursor, field) ? CPT_OK : refuse_stream(reading, cursor);
 }
 
 #define BIT(tag) (1U << (tag))
@@ -220,13 +253,14 @@ static cpt_status add_kind(struct reading *reading, const struct cursor *cursor,
 static cpt_status add_kinds(struct reading *reading, const struct cursor *cursor,
                             const struct field *field)
 {
-    struct cursor kinds = cursor_of(field->bytes);
+    struct cursor kinds;
     cpt_status status = CPT_OK;
     uint64_t kind = 0;
 
     if (field->wire_type == PB_WT_VARINT) {
         return add_kind(reading, cursor, field->number);
     }
+    kinds = cursor_of(field->bytes);
     while (kinds.stream.bytes_left != 0 && status == CPT_OK) {
         if (!pb_decode_varint(&kinds.stream, &kind)) {
             return refuse_stream(reading, &kinds);
@@ -269,10 +303,9 @@ static cpt_status add_frames(struct reading *reading, const struct cursor *curso
 
 static cpt_status add_label(struct reading *reading, struct cpt_bytes bytes)
 {
-    enum {
-        NUMBERS = BIT(cpt_VerboseLabel_key_tag) | BIT(cpt_VerboseLabel_number_tag),
-        STRINGS = BIT(cpt_VerboseLabel_name_tag)
-    };
+    static const struct fields fields = {.numbers = BIT(cpt_VerboseLabel_key_tag) |
+                                                    BIT(cpt_VerboseLabel_number_tag),
+                                         .bytes = BIT(cpt_VerboseLabel_name_tag)};
     struct cursor cursor = cursor_of(bytes);
     struct cpt_bytes name = {NULL, 0};
     struct field field;
@@ -280,10 +313,9 @@ static cpt_status add_label(struct reading *reading, struct cpt_bytes bytes)
     uint64_t number = 0;
     bool has_name = false;
     int takes_name = 0;
-    cpt_status status = next_field(reading, &cursor, NUMBERS, STRINGS, &field);
+    cpt_status status = next_field(reading, &cursor, &fields, &field);
 
-    for (; status == CPT_OK;
-         status = next_field(reading, &cursor, NUMBERS, STRINGS, &field)) {
+    for (; status == CPT_OK; status = next_field(reading, &cursor, &fields, &field)) {
         if (field.tag == cpt_VerboseLabel_key_tag) {
             key = field.number;
         } else if (field.tag == cpt_VerboseLabel_number_tag) {
@@ -314,15 +346,13 @@ static cpt_status add_label(struct reading *reading, struct cpt_bytes bytes)
 
 /* --- Segments --- */
 
-enum {
-    SEGMENT_NUMBERS =
-        BIT(cpt_VerboseSegment_kind_tag) | BIT(cpt_VerboseSegment_duration_ns_tag) |
-        BIT(cpt_VerboseSegment_folded_tag) | BIT(cpt_VerboseSegment_flags_tag) |
-        BIT(cpt_VerboseSegment_reason_tag) | BIT(cpt_VerboseSegment_drag_ns_tag),
-    SEGMENT_STRINGS = BIT(cpt_VerboseSegment_name_tag) |
-                      BIT(cpt_VerboseSegment_kind_tag) |
-                      BIT(cpt_VerboseSegment_label_tag)
-};
+static const struct fields segment_fields = {
+    .numbers = BIT(cpt_VerboseSegment_kind_tag) |
+               BIT(cpt_VerboseSegment_duration_ns_tag) |
+               BIT(cpt_VerboseSegment_folded_tag) | BIT(cpt_VerboseSegment_flags_tag) |
+               BIT(cpt_VerboseSegment_reason_tag) | BIT(cpt_VerboseSegment_drag_ns_tag),
+    .bytes = BIT(cpt_VerboseSegment_name_tag) | BIT(cpt_VerboseSegment_kind_tag) |
+             BIT(cpt_VerboseSegment_label_tag)};
 
 /* Takes a field other than a label. */
 static cpt_status take_segment_field(struct reading *reading,
@@ -408,7 +438,7 @@ static cpt_status add_segment(struct reading *reading, struct cpt_bytes bytes)
     reading->segment = (struct cpt_segment){.count = 1};
     reading->drag_ns = CPT_DRAG_UNKNOWN;
     while (status == CPT_OK) {
-        status = next_field(reading, &cursor, SEGMENT_NUMBERS, SEGMENT_STRINGS, &field);
+        status = next_field(reading, &cursor, &segment_fields, &field);
         if (status == CPT_OK) {
             status = take_segment_field(reading, &cursor, &field);
         }
@@ -417,7 +447,7 @@ static cpt_status add_segment(struct reading *reading, struct cpt_bytes bytes)
     status = status == CPT_OK ? append_segment(reading, &cursor) : status;
     cursor = cursor_of(bytes);
     while (status == CPT_OK) {
-        status = next_field(reading, &cursor, SEGMENT_NUMBERS, SEGMENT_STRINGS, &field);
+        status = next_field(reading, &cursor, &segment_fields, &field);
         if (status == CPT_OK && field.tag == cpt_VerboseSegment_label_tag) {
             status = add_label(reading, field.bytes);
         }
@@ -427,12 +457,12 @@ static cpt_status add_segment(struct reading *reading, struct cpt_bytes bytes)
 
 /* --- The path --- */
 
-enum {
-    PATH_NUMBERS = BIT(cpt_VerbosePath_version_tag) |
-                   BIT(cpt_VerbosePath_server_elapsed_ns_tag) |
-                   BIT(cpt_VerbosePath_flags_tag) | BIT(cpt_VerbosePath_sum_ns_tag),
-    PATH_STRINGS = BIT(cpt_VerbosePath_segment_tag)
-};
+static const struct fields path_fields = {
+    .numbers = BIT(cpt_VerbosePath_version_tag) |
+               BIT(cpt_VerbosePath_server_elapsed_ns_tag) |
+               BIT(cpt_VerbosePath_flags_tag) | BIT(cpt_VerbosePath_sum_ns_tag),
+    .bytes = BIT(cpt_VerbosePath_segment_tag),
+    .fixed64 = BIT(cpt_VerbosePath_nonce_tag)};
 
 static void take_path_field(struct cpt_metadata_summary *summary,
                             const struct field *field)
@@ -452,6 +482,9 @@ static void take_path_field(struct cpt_metadata_summary *summary,
     case cpt_VerbosePath_sum_ns_tag:
         summary->sum_ns = field->number;
         break;
+    case cpt_VerbosePath_nonce_tag:
+        summary->nonce = field->number;
+        break;
     default:
         break;
     }
@@ -462,11 +495,10 @@ static cpt_status read_summary(struct reading *reading, struct cpt_bytes bytes)
     const struct cpt_metadata_summary *summary = &reading->summary;
     struct cursor cursor = cursor_of(bytes);
     struct field field;
-    cpt_status status =
-        next_field(reading, &cursor, PATH_NUMBERS, PATH_STRINGS, &field);
+    cpt_status status = next_field(reading, &cursor, &path_fields, &field);
 
     for (; status == CPT_OK;
-         status = next_field(reading, &cursor, PATH_NUMBERS, PATH_STRINGS, &field)) {
+         status = next_field(reading, &cursor, &path_fields, &field)) {
         take_path_field(&reading->summary, &field);
     }
     if (status != CPT_END) {
@@ -494,7 +526,7 @@ static cpt_status read_path(struct reading *reading, struct cpt_bytes bytes)
     cpt_status status = CPT_OK;
 
     while (status == CPT_OK) {
-        status = next_field(reading, &cursor, PATH_NUMBERS, PATH_STRINGS, &field);
+        status = next_field(reading, &cursor, &path_fields, &field);
         if (status == CPT_OK && field.tag == cpt_VerbosePath_segment_tag) {
             status = add_segment(reading, field.bytes);
         }

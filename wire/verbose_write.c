@@ -15,8 +15,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { NUMBER = 0, BYTES = 2 }; /* wire types */
-
 /* Where bytes go; with `at` NULL they are only counted. */
 struct output {
     unsigned char *at;
@@ -35,14 +33,23 @@ static void put(struct output *out, uint64_t number)
 static void put_number(struct output *out, unsigned tag, uint64_t number)
 {
     if (number != 0) {
-        put(out, (uint64_t)tag << 3 | NUMBER);
+        put(out, (uint64_t)tag << 3 | CPTI_WIRE_NUMBER);
         put(out, number);
     }
 }
 
+static void put_fixed64(struct output *out, unsigned tag, uint64_t number)
+{
+    put(out, (uint64_t)tag << 3 | CPTI_WIRE_FIXED64);
+    if (out->at != NULL) {
+        out->at = cpti_fixed64_put(out->at, number);
+    }
+    out->bytes += sizeof number;
+}
+
 static void put_bytes(struct output *out, unsigned tag, struct cpt_bytes bytes)
 {
-    put(out, (uint64_t)tag << 3 | BYTES);
+    put(out, (uint64_t)tag << 3 | CPTI_WIRE_BYTES);
     put(out, bytes.bytes);
     if (out->at != NULL && bytes.bytes != 0) {
         memcpy(out->at, bytes.data, bytes.bytes);
@@ -83,7 +90,7 @@ static void put_kinds(struct output *out, const struct writing *writing)
         put(&sizing, cpt_path_frame(writing->path, writing->stack[i])->kind);
     }
     if (count != 0) {
-        put(out, (uint64_t)cpt_VerboseSegment_kind_tag << 3 | BYTES);
+        put(out, (uint64_t)cpt_VerboseSegment_kind_tag << 3 | CPTI_WIRE_BYTES);
         put(out, sizing.bytes);
     }
     for (size_t i = 0; i < count; i++) {
@@ -115,7 +122,7 @@ static void put_labels(struct output *out, const struct writing *writing, size_t
             return;
         }
         put_label_fields(&sizing, writing->path, label);
-        put(out, (uint64_t)cpt_VerboseSegment_label_tag << 3 | BYTES);
+        put(out, (uint64_t)cpt_VerboseSegment_label_tag << 3 | CPTI_WIRE_BYTES);
         put(out, sizing.bytes);
         put_label_fields(out, writing->path, label);
     }
@@ -137,7 +144,7 @@ static void put_segment_fields(struct output *out, const struct writing *writing
     put_number(out, cpt_VerboseSegment_reason_tag, segment->reason);
     put_labels(out, writing, index);
     if (writing->has_drags && cpt_path_drag(writing->path, index) != CPT_DRAG_UNKNOWN) {
-        put(out, (uint64_t)cpt_VerboseSegment_drag_ns_tag << 3 | NUMBER);
+        put(out, (uint64_t)cpt_VerboseSegment_drag_ns_tag << 3 | CPTI_WIRE_NUMBER);
         put(out, cpt_path_drag(writing->path, index));
     }
 }
@@ -152,7 +159,8 @@ static void put_path(struct output *out, const struct cpt_path *path,
 
     put_number(out, cpt_VerbosePath_version_tag, CPT_METADATA_VERSION);
     if (options->has_server_elapsed) {
-        put(out, (uint64_t)cpt_VerbosePath_server_elapsed_ns_tag << 3 | NUMBER);
+        put(out,
+            (uint64_t)cpt_VerbosePath_server_elapsed_ns_tag << 3 | CPTI_WIRE_NUMBER);
         put(out, options->server_elapsed_ns < INT64_MAX ? options->server_elapsed_ns
                                                         : INT64_MAX);
     }
@@ -162,7 +170,7 @@ static void put_path(struct output *out, const struct cpt_path *path,
 
         find_stack(&writing, cpt_path_segment(path, i)->frame);
         put_segment_fields(&sizing, &writing, i);
-        put(out, (uint64_t)cpt_VerbosePath_segment_tag << 3 | BYTES);
+        put(out, (uint64_t)cpt_VerbosePath_segment_tag << 3 | CPTI_WIRE_BYTES);
         put(out, sizing.bytes);
         put_segment_fields(out, &writing, i);
         while (writing.label < cpt_path_label_count(path) &&
@@ -172,6 +180,9 @@ static void put_path(struct output *out, const struct cpt_path *path,
     }
     put_number(out, cpt_VerbosePath_flags_tag, cpt_path_flags(path));
     put_number(out, cpt_VerbosePath_sum_ns_tag, cpt_path_sum_ns(path));
+    if (options->nonce != 0) {
+        put_fixed64(out, cpt_VerbosePath_nonce_tag, options->nonce);
+    }
 }
 
 cpt_status

@@ -4,7 +4,8 @@
  * fuzz_metadata.c - any bytes as the metadata of a callee
  *
  * Accepted bytes give a path that adds up, that its own encoding gives back, and that
- * fits every budget with its sum. The readers of ASCII headers get the same bytes.
+ * fits every budget with its sum and its nonce. The readers of ASCII headers get the
+ * same bytes.
  */
 #include "wire/cpt_metadata.h"
 
@@ -46,7 +47,7 @@ static void check_drags(const struct cpt_path *path, const void *data, size_t by
     cpt_path_free(back);
 }
 
-/* The ask of a service to its callees says what was read. */
+/* The ask is written as it was read. */
 static void check_ask(const struct cpt_ask *ask)
 {
     struct cpt_ask back;
@@ -57,24 +58,51 @@ static void check_ask(const struct cpt_ask *ask)
     must(cpt_ask_parse(&value, 1, &back, NULL) == CPT_OK);
     must(back.version == ask->version && back.bytes_max == ask->bytes_max &&
          back.is_forced == ask->is_forced && back.wants_drag == ask->wants_drag &&
-         back.graph_id == ask->graph_id);
+         back.graph_id == ask->graph_id && back.delay_ns == ask->delay_ns &&
+         back.delay_frame == ask->delay_frame && back.delay_burns == ask->delay_burns);
 }
 
-static void check_budget(const struct cpt_path *path, size_t bytes_max)
+/* What a service asks of its callees is an ask, and never forced. */
+static void check_onward(const struct cpt_ask *ask)
 {
-    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
-                                                        .bytes_max = bytes_max};
+    const struct cpt_ask onward = cpt_ask_downstream(ask, 500);
+
+    check_ask(&onward);
+    must(onward.bytes_max <= 500 && onward.bytes_max <= ask->bytes_max);
+    must(!onward.is_forced && onward.graph_id == 0);
+    must(onward.wants_drag == ask->wants_drag && onward.delay_ns == ask->delay_ns);
+}
+
+/* A nonce is 16 digits, and is written as they are. */
+static void read_nonce(struct cpt_bytes value)
+{
+    const struct cpt_bytes two[] = {value, value};
+    const uint64_t nonce = cpt_nonce_parse(&value, 1);
+    char text[CPT_NONCE_BYTES + 1];
+
+    must(cpt_nonce_parse(two, 2) == 0);
+    if (nonce != 0) {
+        cpt_nonce_format(nonce, text);
+        must(cpt_bytes_equal(value, cpt_bytes_of(text)));
+    }
+}
+
+static void check_budget(const struct cpt_path *path, uint64_t nonce, size_t bytes_max)
+{
+    const struct cpt_metadata_encode_options options = {
+        .struct_bytes = sizeof options, .bytes_max = bytes_max, .nonce = nonce};
     struct cpt_metadata_summary summary;
     unsigned char *data = NULL;
     size_t bytes = 0;
     const cpt_status status = cpt_metadata_encode(path, &options, &data, &bytes, NULL);
 
-    must(status == CPT_OK || (status == CPT_LIMIT && bytes_max < 32));
+    must(status == CPT_OK || (status == CPT_LIMIT && bytes_max < 42));
     if (status == CPT_OK) {
         check_drags(path, data, bytes);
         must(bytes <= bytes_max);
         must(cpt_metadata_peek(data, bytes, &summary, NULL) == CPT_OK);
         must(summary.sum_ns == cpt_path_sum_ns(path));
+        must(summary.nonce == nonce);
     }
     cpt_alloc_free(NULL, data);
 }
@@ -163,7 +191,9 @@ static void read_headers(const uint8_t *data, size_t size)
     must(bytes != NULL && text != NULL);
     if (cpt_ask_parse(&value, 1, &ask, NULL) == CPT_OK) {
         check_ask(&ask);
+        check_onward(&ask);
     }
+    read_nonce(value);
     (void)cpt_traceparent_parse(value, &parent);
     read_state(value);
     (void)cpt_base64_decode(value, bytes, size, &count, NULL);
@@ -190,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(cpt_path_check(path, summary.sum_ns, NULL) == CPT_OK);
         check_round_trip(path);
         for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
-            check_budget(path, budgets[i]);
+            check_budget(path, summary.nonce, budgets[i]);
         }
     } else {
         must(error.status != CPT_OK && error.sentence[0] != '\0');

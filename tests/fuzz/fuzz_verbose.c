@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cpt_metadata_encode_options whole = {.struct_bytes = sizeof whole,
-                                                         .is_unlimited = 1};
-
 static void must(int condition)
 {
     if (!condition) {
@@ -22,8 +19,11 @@ static void must(int condition)
 }
 
 /* Both read into a path that is written like @path. */
-static void check_round_trip(const struct cpt_path *path)
+static void check_round_trip(const struct cpt_path *path, uint64_t nonce)
 {
+    const struct cpt_metadata_encode_options whole = {
+        .struct_bytes = sizeof whole, .is_unlimited = 1, .nonce = nonce};
+    struct cpt_metadata_summary summary;
     struct cpt_path *back = cpt_path_new(NULL);
     unsigned char *data = NULL;
     unsigned char *compact = NULL;
@@ -34,7 +34,9 @@ static void check_round_trip(const struct cpt_path *path)
 
     must(back != NULL);
     must(cpt_metadata_verbose_encode(path, &whole, &data, &bytes) == CPT_OK);
-    must(cpt_metadata_verbose_decode(data, bytes, NULL, back, NULL, NULL) == CPT_OK);
+    must(cpt_metadata_verbose_decode(data, bytes, NULL, back, &summary, NULL) ==
+         CPT_OK);
+    must(summary.nonce == nonce);
     must(cpt_metadata_verbose_encode(back, &whole, &again, &bytes_again) == CPT_OK);
     must(bytes_again == bytes && memcmp(again, data, bytes) == 0);
     cpt_alloc_free(NULL, again);
@@ -65,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CPT_OK) {
         must(summary.version == CPT_METADATA_VERSION);
         must(cpt_path_check(path, summary.sum_ns, NULL) == CPT_OK);
-        check_round_trip(path);
+        check_round_trip(path, summary.nonce);
     } else {
         must(error.status != CPT_OK && error.sentence[0] != '\0');
         must(error.offset <= size);

@@ -285,6 +285,67 @@ static void test_the_longest_ask_fits(void)
     CU_ASSERT_EQUAL(back.graph_id, ask.graph_id);
 }
 
+/* --- The nonce --- */
+
+static uint64_t nonce_of(const char *value)
+{
+    const struct cpt_bytes bytes = cpt_bytes_of(value);
+
+    return cpt_nonce_parse(&bytes, 1);
+}
+
+static void test_a_nonce_is_16_hex_digits(void)
+{
+    static const char *const none[] = {
+        "",
+        "0",
+        "0000000000000000",
+        "9f86d081884c7d6",
+        "9f86d081884c7d650",
+        "9F86D081884C7D65",
+        "9f86d081884c7d6g",
+        " 9f86d081884c7d65",
+        "9f86d081884c7d65 ",
+        "\"9f86d081884c7d65\"",
+        "0x86d081884c7d65",
+        "-f86d081884c7d65",
+        "9f86d081884c7d65,9f86d081884c7d65",
+        "9f86d081884c7d65, 9f86d081884c7d65",
+    };
+
+    CU_ASSERT_EQUAL(nonce_of("9f86d081884c7d65"), UINT64_C(0x9f86d081884c7d65));
+    CU_ASSERT_EQUAL(nonce_of("0000000000000001"), 1);
+    CU_ASSERT_EQUAL(nonce_of("ffffffffffffffff"), UINT64_MAX);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        CU_ASSERT_EQUAL(nonce_of(none[i]), 0);
+    }
+    CU_ASSERT_EQUAL(cpt_nonce_parse(&(struct cpt_bytes){"9f86d081884c7d6\0", 16}, 1),
+                    0);
+}
+
+static void test_no_nonce_and_two_nonces(void)
+{
+    const struct cpt_bytes two[] = {cpt_bytes_of("9f86d081884c7d65"),
+                                    cpt_bytes_of("9f86d081884c7d65")};
+
+    CU_ASSERT_EQUAL(cpt_nonce_parse(NULL, 0), 0);
+    CU_ASSERT_EQUAL(cpt_nonce_parse(two, 1), UINT64_C(0x9f86d081884c7d65));
+    CU_ASSERT_EQUAL(cpt_nonce_parse(two, 2), 0);
+}
+
+static void test_a_written_nonce_is_read(void)
+{
+    char text[CPT_NONCE_BYTES + 1];
+    uint64_t nonce = 1;
+
+    for (int i = 0; i < 1000; i++) {
+        cpt_nonce_format(nonce, text);
+        CU_ASSERT_EQUAL(strlen(text), CPT_NONCE_BYTES);
+        CU_ASSERT_EQUAL(nonce_of(text), nonce);
+        nonce = nonce * UINT64_C(6364136223846793005) + 1442695040888963407;
+    }
+}
+
 CU_TestInfo cpt_ask_tests[] = {
     {"well-formed asks are read", test_well_formed_asks},
     {"malformed asks are none", test_malformed_asks_are_none},
@@ -296,5 +357,8 @@ CU_TestInfo cpt_ask_tests[] = {
     {"drag and graph are read, and skipped if malformed", test_drag_and_graph},
     {"drags are asked for further down, graphs are not", test_drags_go_down},
     {"the longest ask has 62 bytes", test_the_longest_ask_fits},
+    {"a nonce is 16 hex digits, not all 0", test_a_nonce_is_16_hex_digits},
+    {"no nonce is none, and so are two", test_no_nonce_and_two_nonces},
+    {"a nonce that was written is read", test_a_written_nonce_is_read},
     CU_TEST_INFO_NULL,
 };

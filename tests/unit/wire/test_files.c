@@ -102,6 +102,7 @@ static void check_good_metadata(const char *name, struct log_memory *file,
                                 const struct log_memory *expected)
 {
     struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_metadata_summary summary;
     struct cpt_error error = {0};
     char *text = NULL;
 
@@ -111,6 +112,9 @@ static void check_good_metadata(const char *name, struct log_memory *file,
     text = path_text(path);
     compare(name, text, expected);
     free(text);
+    CU_ASSERT_EQUAL(cpt_metadata_peek(file->data, file->bytes, &summary, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(summary.nonce,
+                    strstr(name, "/nonce") != NULL ? UINT64_C(0x9f86d081884c7d65) : 0);
     cpt_path_free(path);
 }
 

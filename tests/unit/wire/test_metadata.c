@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_metadata.c - a path as bytes and back: laws, limits, and inconsistent input */
-#include "wire/cpt_metadata.h"
+#include "wire/cpt_metadata_verbose.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -195,6 +195,48 @@ static void test_columns_in_pieces_and_in_any_order(void)
     CU_ASSERT_EQUAL(cpt_path_segment_count(path), 3);
     CU_ASSERT_EQUAL(cpt_path_sum_ns(path), 12);
     cpt_path_free(path);
+}
+
+/* A tag is a number of 32 bits, however many bytes it takes: a reader that drops higher
+ * bits sees a field that others do not. */
+static const struct {
+    unsigned char bytes[12]; /* after version 1: a tag, and the number 2 */
+    size_t count;
+    bool is_good;
+} tags[] = {
+    {{0xf8, 0xff, 0xff, 0xff, 0x0f, 2}, 6, true}, /* the largest field number */
+    {{0x98, 0x80, 0x80, 0x80, 0x00, 0}, 6, true}, /* field 3 in five bytes */
+    {{0x98, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0}, 11, true},
+    {{0x88, 0x80, 0x80, 0x80, 0x10, 2}, 6, false}, /* 33 bits: field 1 and 2^32 */
+    {{0x88, 0x80, 0x80, 0x80, 0x20, 2}, 6, false},
+    {{0x88, 0x80, 0x80, 0x80, 0x40, 2}, 6, false},
+    {{0x88, 0x80, 0x80, 0x80, 0x78, 2}, 6, false}, /* 35 bits */
+    {{0xf8, 0xff, 0xff, 0xff, 0x7f, 2}, 6, false},
+    {{0x88, 0x80, 0x80, 0x80, 0xf8, 0x00, 2}, 7, false},
+    {{0x88, 0x80, 0x80, 0x80, 0x80, 0x01, 2}, 7, false}, /* 36 bits */
+    {{0x88, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 2}, 11, false},
+    /* as a negative number of 32 bits is written */
+    {{0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 2}, 11, false},
+    {{0x88, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 2}, 12, false},
+};
+
+static void test_a_tag_has_32_bits(void)
+{
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        unsigned char data[14] = {0x08, 0x01};
+        const size_t bytes = 2 + tags[i].count;
+        const cpt_status expected = tags[i].is_good ? CPT_OK : CPT_CORRUPT;
+        struct cpt_path *path = cpt_path_new(NULL);
+        struct cpt_metadata_summary summary;
+
+        memcpy(data + 2, tags[i].bytes, tags[i].count);
+        CU_ASSERT_EQUAL(cpt_metadata_decode(data, bytes, NULL, path, NULL), expected);
+        CU_ASSERT_EQUAL(cpt_metadata_peek(data, bytes, &summary, NULL), expected);
+        CU_ASSERT_EQUAL(
+            cpt_metadata_verbose_decode(data, bytes, NULL, path, &summary, NULL),
+            i == 1 || i == 2 ? CPT_CORRUPT : expected); /* there field 3 is bytes */
+        cpt_path_free(path);
+    }
 }
 
 /* --- Limits --- */
@@ -450,6 +492,7 @@ CU_TestInfo cpt_metadata_tests[] = {
      test_unknown_fields_and_labels_are_skipped},
     {"columns may come in pieces and in any order",
      test_columns_in_pieces_and_in_any_order},
+    {"a tag has 32 bits", test_a_tag_has_32_bits},
     {"limits of segments, frames, labels and depth hold exactly",
      test_each_limit_holds_exactly},
     {"limits of bytes and of all names hold exactly", test_bytes_and_names_have_limits},

@@ -180,7 +180,7 @@ static void set(pb_callback_t *callback, struct column *column)
 
 /* Writes @path with nanopb; returns the bytes. */
 static size_t write_by_nanopb(const struct cpt_path *path, const uint64_t *elapsed_ns,
-                              unsigned char *data)
+                              uint64_t nonce, unsigned char *data)
 {
     cpt_CriticalPath raw = cpt_CriticalPath_init_zero;
     pb_ostream_t stream = pb_ostream_from_buffer(data, BYTES_MAX);
@@ -209,6 +209,8 @@ static size_t write_by_nanopb(const struct cpt_path *path, const uint64_t *elaps
     set(&raw.label_is_name, &message->labels[2]);
     set(&raw.label_value, &message->labels[3]);
     set(&raw.segment_drag, &message->drags);
+    raw.has_nonce = nonce != 0;
+    raw.nonce = nonce;
     CU_ASSERT_TRUE(pb_encode(&stream, cpt_CriticalPath_fields, &raw));
     free(message);
     return stream.bytes_written;
@@ -216,7 +218,7 @@ static size_t write_by_nanopb(const struct cpt_path *path, const uint64_t *elaps
 
 /* Encodes @path within a budget, by both functions, and compares. */
 static void check_path(const struct cpt_path *path, size_t bytes_max,
-                       const uint64_t *elapsed_ns)
+                       const uint64_t *elapsed_ns, uint64_t nonce)
 {
     static unsigned char by_nanopb[BYTES_MAX];
     static unsigned char written[BYTES_MAX];
@@ -226,6 +228,7 @@ static void check_path(const struct cpt_path *path, size_t bytes_max,
         .server_elapsed_ns = elapsed_ns != NULL ? *elapsed_ns : 0,
         .is_unlimited = bytes_max == 0,
         .bytes_max = bytes_max,
+        .nonce = nonce,
     };
     struct cpt_path *back = cpt_path_new(NULL);
     unsigned char *data = NULL;
@@ -253,7 +256,8 @@ static void check_path(const struct cpt_path *path, size_t bytes_max,
     CU_ASSERT_EQUAL(written[bytes], 0xa5);
     CU_ASSERT_EQUAL(cpt_metadata_decode(data, bytes, NULL, back, NULL), CPT_OK);
     if (fit != CPT_FIT_SUM) { /* that one is decoded as a blind spot */
-        CU_ASSERT_EQUAL_FATAL(write_by_nanopb(back, elapsed_ns, by_nanopb), bytes);
+        CU_ASSERT_EQUAL_FATAL(write_by_nanopb(back, elapsed_ns, nonce, by_nanopb),
+                              bytes);
         CU_ASSERT_EQUAL(memcmp(by_nanopb, data, bytes), 0);
     }
     cpt_alloc_free(NULL, data);
@@ -273,11 +277,12 @@ static void test_bytes_are_those_of_nanopb(void)
                                          .is_odd = dice_throw(&dice, 2) != 0,
                                          .has_drags = dice_throw(&dice, 2) != 0};
         const uint64_t elapsed_ns = dice_throw(&dice, 3) * UINT64_C(123456789);
+        const uint64_t nonce = dice_throw(&dice, 3) * UINT64_C(0x7edcba9876543210);
 
         cpt_path_reset(path);
         random_path(&dice, &shape, path);
-        check_path(path, 0, round % 2 != 0 ? &elapsed_ns : NULL);
-        check_path(path, 16 + dice_throw(&dice, 3000), &elapsed_ns);
+        check_path(path, 0, round % 2 != 0 ? &elapsed_ns : NULL, nonce);
+        check_path(path, 28 + dice_throw(&dice, 3000), &elapsed_ns, nonce);
     }
     cpt_path_free(path);
 }
@@ -296,7 +301,7 @@ static void test_length_of_a_column_grows(void)
         for (unsigned i = 0; i < count; i++) {
             CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, 1 + i % 100), CPT_OK);
         }
-        check_path(path, 0, NULL);
+        check_path(path, 0, NULL, 0);
         cpt_path_free(path);
     }
 }
@@ -310,7 +315,7 @@ static void test_every_budget(void)
     size_t bytes = 0;
 
     for (size_t bytes_max = 256; bytes_max >= 8; bytes_max--) {
-        check_path(path, bytes_max, NULL);
+        check_path(path, bytes_max, NULL, 0);
     }
     for (options.bytes_max = 4; options.bytes_max >= 1; options.bytes_max--) {
         CU_ASSERT_EQUAL(
