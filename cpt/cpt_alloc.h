@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_alloc.h - where memory comes from
+ * cpt_alloc.h - where memory comes from, and how much there is
  *
  * Every object that owns memory takes a struct cpt_alloc when it is made; the libraries
  * call malloc only through it. Tests count and refuse allocations with one; a service
@@ -52,6 +52,19 @@ CPT_API cpt_status cpt_alloc_grow(const struct cpt_alloc *alloc, void **memory,
 
 /* Frees; NULL is fine. */
 CPT_API void cpt_alloc_free(const struct cpt_alloc *alloc, void *memory);
+
+/* --- How much there is --- */
+
+/*
+ * The most memory that this process may have: the lowest limit of its control group and
+ * of those around it, of version 2 (memory.max) and 1 (memory.limit_in_bytes), or what
+ * CPT_MEMORY_MAX in the environment says in its place, as "64MiB"; at least 1 MiB.
+ * SIZE_MAX: there is no limit. Read once, at the first call. Threads: any.
+ */
+CPT_API size_t cpt_memory_max(void);
+
+/* A default limit of @bytes: it, but at most one @part-th of cpt_memory_max(). */
+CPT_API size_t cpt_memory_part(size_t bytes, unsigned part);
 
 CPT_END_DECLS
 

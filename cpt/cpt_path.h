@@ -101,7 +101,7 @@ enum { CPT_KIND_MAX = 255, CPT_REASON_MAX = 255, CPT_LABEL_KEY_MAX = 255 };
     X(FAILED, 5, "failed")           /* the call failed */                             \
     X(CACHED, 6, "cached")           /* the reply came out of a cache */               \
     X(SHARED, 7, "shared")           /* work shared with an untraced request */        \
-    X(LIMIT, 8, "limit")             /* a limit of this process */
+    X(LIMIT, 8, "limit") /* a limit of this process, or the call had no room to ask */
 
 enum cpt_reason {
 #define CPT_REASON_ENUM_(name, number, word) CPT_REASON_##name = (number),
@@ -153,7 +153,8 @@ struct cpt_segment {
     X(COALESCED, 7, "coalesced", 0) /* requests that shared the work */                \
     X(QUEUE_LENGTH, 8, "queue_length", 0)      /* works before it in the queue */      \
     X(RUN_DELAY, 9, "run_delay_ns", 0)         /* ready, but no processor was free */  \
-    X(HOLDER_REQUEST, 10, "holder_request", 0) /* the trace that `holder` ran for */
+    X(HOLDER_REQUEST, 10, "holder_request", 0) /* the trace that `holder` ran for */   \
+    X(AGAIN, 11, "again", 0) /* depth of the frame that was left, and at once entered */
 
 enum cpt_label_key {
 #define CPT_LABEL_ENUM_(name, number, word, is_name) CPT_LABEL_##name = (number),
@@ -307,7 +308,7 @@ CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *f
  * than the observed time is scaled down (cpt_apportion.h) or clipped and, if the excess
  * is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess becomes a
  * label of its first segment. A path of 0 ns from a callee that does not say how long
- * it took counts as no path.
+ * it took counts as no path, with CPT_REASON_UNDECODABLE unless another is given.
  *
  * The caller may know that its request waited in a queue of its own before it left, and
  * that the reply had come before it was read. That time is cut out of what would be

@@ -142,6 +142,8 @@ struct cpt_trace_call {
     uint64_t id;
     uint64_t holder_request; /* of `holder`, as occupant_request */
     uint32_t walk_number;    /* scratch, as in a task */
+    uint64_t nonce; /* that was sent with the ask; a path with another one was made for
+                       another call. 0: none was sent */
 };
 
 /* One wait of a task, for a call or for another task, and the step that followed. */

@@ -305,6 +305,15 @@ static uint64_t overcount_of(uint64_t observed_ns, uint64_t path_ns, uint64_t sa
     return claimed_ns > observed_ns ? claimed_ns - observed_ns : 0;
 }
 
+/* Why there is a blind spot. A path that says nothing of the callee's time is as good
+ * as bytes that are no path. */
+static unsigned reason_of(const struct cpt_path *callee,
+                          const struct cpt_splice *splice)
+{
+    return callee != NULL && splice->reason == CPT_REASON_NONE ? CPT_REASON_UNDECODABLE
+                                                               : splice->reason;
+}
+
 cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
                            const struct cpt_path *callee,
                            const struct cpt_splice *splice,
@@ -336,7 +345,7 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
         return status;
     }
     status = is_blind ? append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT,
-                                    splice->reason, shares.callee_ns)
+                                    reason_of(callee, splice), shares.callee_ns)
                       : append_callee(&splicer, call_frame, callee, shares.callee_ns);
     return status == CPT_OK ? append_rest(&splicer, call_frame, &shares) : status;
 }

@@ -7,6 +7,7 @@ extern CU_TestInfo cpt_status_tests[];
 extern CU_TestInfo cpt_alloc_tests[];
 extern CU_TestInfo cpt_arena_tests[];
 extern CU_TestInfo cpt_name_tests[];
+extern CU_TestInfo cpt_memory_tests[];
 extern CU_TestInfo cpt_clock_tests[];
 extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
@@ -35,6 +36,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"alloc", NULL, NULL, NULL, NULL, cpt_alloc_tests},
     {"arena", NULL, NULL, NULL, NULL, cpt_arena_tests},
     {"name", NULL, NULL, NULL, NULL, cpt_name_tests},
+    {"memory", NULL, NULL, NULL, NULL, cpt_memory_tests},
     {"clock", NULL, NULL, NULL, NULL, cpt_clock_tests},
     {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},

@@ -292,6 +292,11 @@ static void test_path_without_time(void)
            (struct vector){
                splice, {.undercount_ns = 20 * MS}, BLIND " 20 (unsupported)", 20});
     expect(segments, 1,
+           (struct vector){observed(20, -1),
+                           {.undercount_ns = 20 * MS},
+                           BLIND " 20 (undecodable)",
+                           20});
+    expect(segments, 1,
            (struct vector){observed(20, 15),
                            {.undercount_ns = 20 * MS},
                            UNATTRIBUTED " 15, " NETWORK " 5",
