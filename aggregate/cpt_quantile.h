@@ -17,14 +17,19 @@
  * Trees keep histograms, so each end is moved outwards to the end of its bucket, by at
  * most 1 in 128.
  *
- * Requests of unequal weights are worth fewer requests than there are. It is not known
- * which weights the requests of the tail have; even if all of them have the heaviest,
- * the share below a time varies no more than for
+ * Of requests of unequal weights the share F up to a time has the variance V of a
+ * weighted mean of zeros and ones, so they are worth as many requests of equal weight
+ * as would give it that variance, which is the effective count here:
  *
- *      n = Σ w / w_max
+ *      n = F (1 - F) / V      V = ( (1 - F)² Σ w² up to it + F² Σ w² above ) / (Σ w)²
  *
- * requests of equal weight, which is the effective count here. It is never more than
- * (Σw)² / Σw², that of a mean. All this takes requests as independent of each other.
+ * Where a rule has kept all slow requests, and a part of the others, that is nearly the
+ * number of all requests for a p99, though a mean of them is known worse. If the few
+ * requests of one side are light by chance alone, V would be too small: unless the
+ * weights of both sides differ significantly, Σw² of a side is at least its share of
+ * that of all. A tree that was read from a file has no Σw² beside its histogram; there
+ * each weight may be the heaviest, and n is Σ w / w_max. All this takes requests as
+ * independent of each other.
  *
  * Threads: any, as long as no thread changes the trees.
  */

@@ -56,6 +56,14 @@ CPT_API cpt_status cpt_sample_add(struct cpt_sample *sample,
 /* The tree of all its requests. Borrowed. */
 CPT_API const struct cpt_tree *cpt_sample_tree(const struct cpt_sample *sample);
 
+/*
+ * Writes the standard deviation of the self time of a request, of all that those added
+ * are a sample of, for each node of cpt_sample_tree(): √(Σ w (x - m)² / Σ w · n/(n-1)).
+ * A tree knows it only if all weights are equal. CPT_OK or CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_sample_deviations(const struct cpt_sample *sample,
+                                         double *deviations_ns);
+
 /* The pairs of samples to draw. */
 struct cpt_pairs {
     uint32_t request_count;      /* of each sample */

@@ -3,8 +3,11 @@
 /*
  * cpt_sizing.h - how many requests a question needs, and how precise an answer is
  *
- * The standard deviation s of one request, taken from an existing tree, determines how
- * many requests give the mean to ±h, or reveal a difference of h. z and b are quantiles
+ * The error e of the mean of N requests, taken from an existing tree, says how many
+ * requests that are traced as these were give the mean to ±h, or reveal a difference of
+ * h: one of them deviates as much as s = e √N. If all have the same weight, s is the
+ * standard deviation of a request; if not, it is more, as some stand for many. z and b
+ * are quantiles
  * of the normal distribution, for the confidence and for the power (Cochran, Sampling
  * Techniques, 4.4; Lehr 1992 for the difference):
  *
@@ -15,6 +18,12 @@
  * Only some of all requests are in the slice, and only some of these are traced:
  *
  *      all requests   --share--> could be traced --probability--> traced --slice--> n
+ *
+ * If requests have been traced by a rule that depends on their times, as "all slow ones
+ * and 2 % of the others", there are two answers. The same rule again: s as above,
+ * `probability` the part of all requests that it has traced, `slice` the part of those.
+ * Or another, single probability: then s is the standard deviation of a request,
+ * cpt_sizing_deviation_ns(), and `slice` the part of the weights.
  *
  * The mean is taken to be normal. That is close where at least about 100 requests of
  * the sample have what is measured; with fewer, or with very unequal weights, the true
@@ -46,6 +55,7 @@ struct cpt_sizing {
     double share;        /* part of all requests that could be traced; default 1 */
     double probability;  /* that such a request is traced; default 1 */
     double rate;         /* requests that arrive in a second; default: not known */
+    double deviation_ns; /* s; default: as the requests of the tree were traced */
 };
 
 /* The requests that one goal needs: whole numbers. */
@@ -58,8 +68,8 @@ struct cpt_sizing_need {
 
 /*
  * The requests that @goal needs, by the formulas above; s is that of the latency in
- * @tree, at its weights. At least 2, as one request has no variance. @tree must have at
- * least two requests.
+ * @tree, unless deviation_ns is set. At least 2, as one request has no variance. @tree
+ * must have at least two requests.
  */
 CPT_API struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
                                                const struct cpt_tree *tree,
@@ -72,6 +82,13 @@ CPT_API struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
  */
 CPT_API double cpt_sizing_half_width_ns(const struct cpt_tree *tree,
                                         double request_count, double confidence);
+
+/*
+ * The standard deviation of the latency of a request, of all that those in @tree are a
+ * sample of: √(Σ w (x - m)² / Σ w · n/(n-1)). Where weights differ it is read from the
+ * histogram, which adds up to 1/256 of the latency (in quadrature).
+ */
+CPT_API double cpt_sizing_deviation_ns(const struct cpt_tree *tree);
 
 CPT_END_DECLS
 

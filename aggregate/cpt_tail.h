@@ -22,11 +22,15 @@
  * whose variation others hide, has no difference.
  *
  * The border is a quantile of the same requests, which another sample would have put
- * elsewhere. With μ the mean in the tail, of k requests, ν that in the rest, and m the
- * mean at the border, this adds to the variance of a difference
+ * elsewhere. With μ the mean in the tail, ν that in the rest, k and l the requests that
+ * they are worth, (Σw)² / Σw², p the weight of the rest by that of all, and m the mean
+ * at the border, this adds to the variance of a difference
  *
- *      tails           q (μ - m)² / k, for each set (q: the quantile)
- *      rest to tail    (μ - m)² / k + (m - ν)² / (n - k) - (μ - ν)² / n
+ *      tails           E² (1/k + 1/l) + 2 E c      E = p (μ - m), for each set
+ *      rest to tail    E² (1/k + 1/l) + 2 E c      E = p (μ - m) + (1 - p) (ν - m)
+ *
+ * c is Σ w² (x - μ) / (Σ w)² in the tail, and the same with ν in the rest is added from
+ * rest to tail: both are 0 if weights are equal. Then the former is q (μ - m)² / k.
  *
  * m lies between μ and the mean of the *edge*, which is the slowest requests of the
  * rest, about as many as the tail has; it divides their distance as the border divides

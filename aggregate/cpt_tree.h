@@ -216,6 +216,9 @@ CPT_API uint64_t cpt_tree_request_count(const struct cpt_tree *tree);
 CPT_API cpt_weight cpt_tree_weight_min(const struct cpt_tree *tree);
 CPT_API cpt_weight cpt_tree_weight_max(const struct cpt_tree *tree);
 
+/* The sum of all weights: how many requests these ones stand for. */
+CPT_API double cpt_tree_weight(const struct cpt_tree *tree);
+
 /* The window of cpt_tree_time_add(); 0 if that was never called. */
 CPT_API uint64_t cpt_tree_time_first_ns(const struct cpt_tree *tree);
 CPT_API uint64_t cpt_tree_time_last_ns(const struct cpt_tree *tree);

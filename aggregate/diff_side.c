@@ -41,8 +41,11 @@ static void use_clusters(const struct cpti_part *part, uint32_t node,
     struct cpt_cluster_error error = error_at(part->errors, part->map, node);
 
     if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
-        error.inclusive_ns =
-            error_at(part->inclusive_errors, part->inclusive_map, node).inclusive_ns;
+        const struct cpt_cluster_error inclusive =
+            error_at(part->inclusive_errors, part->inclusive_map, node);
+
+        error.inclusive_ns = inclusive.inclusive_ns;
+        error.inclusive_skewness = inclusive.inclusive_skewness;
     }
     cpt_clusters_apply(&part->summary, &error, stats);
 }

@@ -54,12 +54,54 @@ static void set_weight(struct cpti_bucket *bucket, cpti_u128 weight)
     bucket->weight_high = (uint32_t)(weight >> 64);
 }
 
-static struct cpti_bucket bucket_of(uint32_t index, cpti_u128 weight)
+double cpti_bucket_square(const struct cpti_bucket *bucket)
 {
-    struct cpti_bucket bucket = {.index = index};
+    return ((double)bucket->square_high * 0x1p64 + (double)bucket->square_middle) *
+               0x1p64 +
+           (double)bucket->square_low;
+}
 
-    set_weight(&bucket, weight);
-    return bucket;
+/* A number of 144 bits. */
+struct square {
+    cpti_u128 low;
+    uint32_t high;
+};
+
+/* @left × @right, below 2^96 and up to 2^48. */
+static struct square product(cpti_u128 left, uint64_t right)
+{
+    const cpti_u128 low = (cpti_u128)(uint64_t)left * right;
+    const cpti_u128 high = (left >> 64) * right;
+    const cpti_u128 sum = low + (high << 64);
+
+    return (struct square){sum, (uint32_t)(high >> 64) + (sum < low)};
+}
+
+static void add_square(struct cpti_bucket *bucket, struct square more)
+{
+    const cpti_u128 old = (cpti_u128)bucket->square_middle << 64 | bucket->square_low;
+    const cpti_u128 sum = old + more.low;
+    const uint32_t high = bucket->square_high + more.high + (sum < old);
+
+    assert(high >> 16 == 0);
+    bucket->square_low = (uint64_t)sum;
+    bucket->square_middle = (uint64_t)(sum >> 64);
+    bucket->square_high = (uint16_t)high;
+}
+
+/* Adds @count requests that weigh @unit each. */
+static void add_requests(struct cpti_bucket *bucket, uint64_t unit, uint64_t count)
+{
+    set_weight(bucket, cpti_bucket_weight(bucket) + (cpti_u128)unit * count);
+    add_square(bucket, product((cpti_u128)unit * unit, count));
+}
+
+static void add_bucket(struct cpti_bucket *bucket, const struct cpti_bucket *more)
+{
+    set_weight(bucket, cpti_bucket_weight(bucket) + cpti_bucket_weight(more));
+    add_square(bucket,
+               (struct square){(cpti_u128)more->square_middle << 64 | more->square_low,
+                               more->square_high});
 }
 
 /* --- Plain buckets --- */
@@ -258,58 +300,69 @@ static void add_plain(struct cpti_histogram *histogram, uint32_t index, uint64_t
     histogram->count++;
 }
 
-void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
-                        cpti_u128 weight)
+static void add_wide(struct cpti_histogram *histogram, uint32_t index, uint64_t unit,
+                     uint64_t count)
 {
-    cpti_histogram_add_near(histogram, index, weight, histogram->count / 2);
+    const uint32_t at = wide_position(histogram, index);
+    struct cpti_bucket *bucket = &histogram->buckets.wide[at];
+
+    if (at == histogram->count || bucket->index != index) {
+        assert(histogram->count < histogram->capacity);
+        memmove(bucket + 1, bucket, (histogram->count - at) * sizeof *bucket);
+        *bucket = (struct cpti_bucket){.index = (uint16_t)index};
+        histogram->count++;
+    }
+    add_requests(bucket, unit, count);
+}
+
+void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index, uint64_t unit,
+                        uint64_t count)
+{
+    if (histogram->is_wide) {
+        add_wide(histogram, index, unit, count);
+    } else {
+        add_plain(histogram, index, count, histogram->count / 2);
+    }
 }
 
 void cpti_histogram_add_near(struct cpti_histogram *histogram, uint32_t index,
-                             cpti_u128 weight, uint32_t guess)
+                             uint64_t unit, uint32_t guess)
 {
-    struct cpti_bucket *bucket = NULL;
-    uint32_t at = 0;
-
-    if (!histogram->is_wide) {
-        assert(weight <= PLAIN_COUNT_MAX);
-        add_plain(histogram, index, (uint64_t)weight, guess);
-        return;
+    if (histogram->is_wide) {
+        add_wide(histogram, index, unit, 1);
+    } else {
+        add_plain(histogram, index, 1, guess);
     }
-    at = wide_position(histogram, index);
-    if (at < histogram->count && histogram->buckets.wide[at].index == index) {
-        bucket = &histogram->buckets.wide[at];
-        set_weight(bucket, cpti_bucket_weight(bucket) + weight);
-        return;
-    }
-    assert(histogram->count < histogram->capacity);
-    bucket = &histogram->buckets.wide[at];
-    memmove(bucket + 1, bucket, (histogram->count - at) * sizeof *bucket);
-    *bucket = bucket_of(index, weight);
-    histogram->count++;
 }
 
 void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
-                           cpti_u128 weight)
+                           cpti_u128 amount, uint64_t unit)
 {
     if (histogram->is_wide) {
-        histogram->buckets.wide[histogram->count++] = bucket_of(index, weight);
+        struct cpti_bucket *bucket = &histogram->buckets.wide[histogram->count++];
+
+        *bucket = (struct cpti_bucket){.index = (uint16_t)index};
+        set_weight(bucket, amount);
+        add_square(bucket, product(amount, unit));
     } else {
         plain_buckets(histogram)[histogram->count++] =
-            (uint64_t)index << INDEX_SHIFT | (uint64_t)weight;
+            (uint64_t)index << INDEX_SHIFT | (uint64_t)amount;
     }
 }
 
 struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
                                          uint32_t at, uint64_t unit)
 {
+    struct cpti_bucket bucket = {0};
     uint64_t plain = 0;
 
     if (histogram->is_wide) {
         return histogram->buckets.wide[at];
     }
     plain = plain_buckets_of(histogram)[at];
-    return bucket_of((uint32_t)(plain >> INDEX_SHIFT),
-                     (cpti_u128)(plain & PLAIN_COUNT_MAX) * unit);
+    bucket.index = (uint16_t)(plain >> INDEX_SHIFT);
+    add_requests(&bucket, unit, plain & PLAIN_COUNT_MAX);
+    return bucket;
 }
 
 /* --- Merging --- */
@@ -390,8 +443,7 @@ void cpti_histogram_merge(struct cpti_histogram *histogram,
             continue;
         }
         if (left > 0 && buckets[left - 1].index == next.index) {
-            set_weight(&next, cpti_bucket_weight(&next) +
-                                  cpti_bucket_weight(&buckets[--left]));
+            add_bucket(&next, &buckets[--left]);
         }
         buckets[at] = next;
         right--;

@@ -8,7 +8,8 @@
  *
  * It is *plain* while all its requests have one weight, which its owner knows: then a
  * bucket has eight bytes and counts requests. The first bucket needs no allocation,
- * since most stacks of a large tree are rare. A *wide* histogram sums weights.
+ * since most stacks of a large tree are rare. A *wide* histogram sums weights and their
+ * squares: how exactly a quantile is known depends on the weights around it.
  *
  * Threads: one at a time.
  */
@@ -25,12 +26,15 @@ enum {
     CPTI_HISTOGRAM_NEAR = 8            /* a guess is good that is off by less */
 };
 
-/* A bucket of a wide histogram: 96 bits of weight, which hold all requests that a tree
- * may have. */
+/* A bucket of a wide histogram: 96 bits of Σw and 144 of Σw², which hold all requests
+ * that a tree may have. */
 struct cpti_bucket {
     uint64_t weight_low;
+    uint64_t square_low;
+    uint64_t square_middle;
     uint32_t weight_high;
-    uint32_t index;
+    uint16_t square_high;
+    uint16_t index;
 };
 
 /* Buckets by index, ascending; none is empty. A plain bucket is index << 48 |
@@ -59,18 +63,21 @@ cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
 cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
                                 const struct cpt_alloc *alloc, uint64_t unit);
 
-/* Adds to bucket @index: @weight if the histogram is wide, else a count of requests,
- * fewer than 2^48 in all. The bucket must exist, or there must be room for one. */
-void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
-                        cpti_u128 weight);
+/* Adds @count requests, fewer than 2^48 in all, that weigh @unit each, at most 2^48, to
+ * bucket @index. The bucket must exist, or there must be room for one. */
+void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index, uint64_t unit,
+                        uint64_t count);
 
-/* The same; the bucket is probably near position @guess, one of the histogram, or 0. */
+/* The same for one request; its bucket is probably near position @guess, one of the
+ * histogram, or 0. */
 void cpti_histogram_add_near(struct cpti_histogram *histogram, uint32_t index,
-                             cpti_u128 weight, uint32_t guess);
+                             uint64_t unit, uint32_t guess);
 
-/* The same for a bucket behind all others. There must be room. */
+/* Puts a bucket behind all others, for which there must be room: of a plain histogram
+ * @amount is a count of requests, of a wide one their weight, whose heaviest is at most
+ * @unit: Σw² is then at most the product of both, which counts. */
 void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
-                           cpti_u128 weight);
+                           cpti_u128 amount, uint64_t unit);
 
 /* Adds all buckets of @from, whose requests weigh @unit if it is plain. A plain
  * histogram takes only a plain one of the same unit. There must be room for @from's
@@ -83,6 +90,7 @@ struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
                                          uint32_t at, uint64_t unit);
 
 cpti_u128 cpti_bucket_weight(const struct cpti_bucket *bucket);
+double cpti_bucket_square(const struct cpti_bucket *bucket); /* Σw² */
 
 /* The bucket of a value, and the lowest and highest value of a bucket. */
 static inline uint32_t cpti_histogram_index(uint64_t value)

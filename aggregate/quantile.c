@@ -5,9 +5,10 @@
  *
  * With equal weights the ranks l and u of the ends are exact, and the tree's histogram
  * tells the buckets of the requests with these ranks. With unequal weights the
- * effective count, rounded down, stands for the count; a rank becomes the share of
- * weight up to it, and the lower one moves outwards by one rank, since a sum of unequal
- * weights can lie between two ranks.
+ * effective count, rounded down, stands for the count: the least of those at both ends
+ * of the bucket of the quantile. A rank becomes the share of weight up to it, and the
+ * lower one moves outwards by one rank, since a sum of unequal weights can lie between
+ * two ranks.
  */
 #include "aggregate/quantile.h"
 
@@ -15,6 +16,9 @@
 
 #include <assert.h>
 #include <math.h>
+
+/* Roots of counts differ significantly if they are 4 standard deviations apart. */
+#define SIGNIFICANT 4.0
 
 /* --- One sample --- */
 
@@ -29,7 +33,98 @@ struct ranked {
     bool is_equal;  /* all weights are equal: count is exact */
 };
 
-static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index)
+static struct cpti_bucket bucket_at(const struct ranked *ranked, uint32_t at)
+{
+    return cpti_histogram_bucket(&ranked->node->histogram, at,
+                                 ranked->node->batch.weight);
+}
+
+/* Σw and Σw² of requests. */
+struct side {
+    double weight;
+    double square;
+};
+
+static double squared(double value)
+{
+    return value * value;
+}
+
+/*
+ * Σw² of the requests on one side of a border, of @all, which are @count. If they are
+ * lighter than the others, a rule may have kept them because of their times; or they
+ * are few, and which of them are heavy is chance. So their own weights count if those
+ * of all differ significantly: with h = Σw² / w_max² heavy ones among all, k of the
+ * requests would have λ = h k / count of them, by Poisson's distribution, whose root
+ * varies by 1/2. Otherwise they are taken to be as heavy as all.
+ */
+static double square_of(const struct side *side, const struct side *all, double count,
+                        double heaviest)
+{
+    const double as_all = all->square / all->weight * side->weight;
+    const double requests = squared(side->weight) / side->square; /* at least */
+    const double expected = all->square / squared(heaviest) * requests / count;
+    const double found = side->square / squared(heaviest);
+
+    return side->square >= as_all ||
+                   2 * (sqrt(expected) - sqrt(found + 0.375)) >= SIGNIFICANT
+               ? side->square
+               : as_all;
+}
+
+/* How many independent requests of equal weight would give the share F of @below its
+ * variance, V: F (1 - F) / V. Infinite if F is 0 or 1. */
+static double count_at(const struct ranked *ranked, const struct side *all,
+                       const struct side *below, double count)
+{
+    const struct side above = {all->weight - below->weight,
+                               all->square - below->square};
+    const double heaviest = (double)ranked->tree->weight_max;
+    const double share = below->weight / all->weight;
+    double squares;
+
+    if (!(share > 0 && share < 1)) {
+        return INFINITY;
+    }
+    squares = squared(1 - share) * square_of(below, all, count, heaviest) +
+              squared(share) * square_of(&above, all, count, heaviest);
+    return share * (1 - share) * squared(all->weight) / squares * (count - 1) / count;
+}
+
+static double square_of_all(const struct ranked *ranked)
+{
+    double square = 0;
+
+    for (uint32_t i = 0; i < ranked->node->histogram.count; i++) {
+        const struct cpti_bucket bucket = bucket_at(ranked, i);
+
+        square += cpti_bucket_square(&bucket);
+    }
+    return square;
+}
+
+/* The least of them at both ends of the bucket of the quantile. */
+static double count_of(const struct ranked *ranked, uint64_t count, double quantile)
+{
+    const uint32_t bucket_count = ranked->node->histogram.count;
+    const struct side all = {cpti_u128_double(ranked->weight), square_of_all(ranked)};
+    struct side below = {0};
+    double least = INFINITY;
+
+    for (uint32_t i = 0; i < bucket_count && below.weight < quantile * all.weight;
+         i++) {
+        const struct cpti_bucket bucket = bucket_at(ranked, i);
+
+        least = count_at(ranked, &all, &below, (double)count);
+        below.weight += cpti_u128_double(cpti_bucket_weight(&bucket));
+        below.square += cpti_bucket_square(&bucket);
+    }
+    least = fmin(least, count_at(ranked, &all, &below, (double)count));
+    return isfinite(least) ? least : all.weight / (double)ranked->tree->weight_max;
+}
+
+static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index,
+                               double quantile)
 {
     struct ranked ranked = {.tree = tree,
                             .node = cpti_node_at(tree, index),
@@ -40,18 +135,11 @@ static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index)
     assert(index < tree->node_count);
     ranked.is_equal =
         tree->stacks[index].retired == 0 || tree->weight_min == tree->weight_max;
-    ranked.effective_count =
-        ranked.is_equal || count == 0
-            ? (double)count
-            : cpti_u128_double(ranked.weight) / (double)tree->weight_max;
+    ranked.effective_count = ranked.is_equal || count == 0
+                                 ? (double)count
+                                 : count_of(&ranked, count, quantile);
     ranked.count = ranked.is_equal ? count : (uint64_t)ranked.effective_count;
     return ranked;
-}
-
-static struct cpti_bucket bucket_at(const struct ranked *ranked, uint32_t at)
-{
-    return cpti_histogram_bucket(&ranked->node->histogram, at,
-                                 ranked->node->batch.weight);
 }
 
 /* The bucket of the request with @rank of ranked->count, both above 0. */
@@ -132,7 +220,7 @@ static struct cpt_quantile quantile_at(const struct ranked *ranked, double quant
 struct cpt_quantile cpt_quantile_of(const struct cpt_tree *tree, uint32_t node,
                                     double quantile, double confidence)
 {
-    const struct ranked ranked = ranked_of(tree, node);
+    const struct ranked ranked = ranked_of(tree, node, quantile);
 
     return quantile_at(&ranked, quantile, confidence);
 }
@@ -141,7 +229,7 @@ struct cpt_quantile cpt_quantile_of_count(const struct cpt_tree *tree, uint32_t 
                                           double quantile, double confidence,
                                           double effective_count)
 {
-    struct ranked ranked = ranked_of(tree, node);
+    struct ranked ranked = ranked_of(tree, node, quantile);
 
     if (effective_count < ranked.effective_count) {
         ranked.effective_count = effective_count;
@@ -218,7 +306,7 @@ struct cpt_quantile_change cpti_quantile_pair(const struct cpti_quantile_pair *p
 
 double cpti_quantile_share_above(const struct cpt_tree *tree, uint32_t node, double ns)
 {
-    const struct ranked ranked = ranked_of(tree, node);
+    const struct ranked ranked = ranked_of(tree, node, 0.5);
     cpti_u128 above = 0;
 
     for (uint32_t i = ranked.node->histogram.count; i-- > 0;) {
@@ -244,8 +332,8 @@ struct cpt_quantile_change cpt_quantile_compare(const struct cpt_tree *base,
                                                 uint32_t other_node, double quantile,
                                                 double confidence)
 {
-    const struct ranked left = ranked_of(base, base_node);
-    const struct ranked right = ranked_of(other, other_node);
+    const struct ranked left = ranked_of(base, base_node, quantile);
+    const struct ranked right = ranked_of(other, other_node, quantile);
     const struct cpti_quantile_pair pair = {quantile_of, &left, &right, quantile};
     struct cpt_quantile_change change = {.p_value = 1};
 

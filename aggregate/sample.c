@@ -27,6 +27,7 @@
 #include "cpt/cpt_path.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { VALUES_MAX_DEFAULT = 1 << 26 };
@@ -126,6 +127,67 @@ cpt_status cpt_sample_add(struct cpt_sample *sample, const struct cpt_path *path
 const struct cpt_tree *cpt_sample_tree(const struct cpt_sample *sample)
 {
     return sample->tree;
+}
+
+/* --- Deviations --- */
+
+/* Of one node, over the requests that had self time in it. */
+struct spread {
+    double mean_ns; /* over all requests */
+    double weight;
+    double squares; /* Σ w (x - m)² */
+};
+
+static double deviation_of(const struct cpt_sample *sample, const struct spread *spread)
+{
+    const double weight = cpt_tree_weight(sample->tree);
+    const double count = (double)sample->request_count;
+    const double zeros = fmax(weight - spread->weight, 0);
+    const double squares = spread->squares + zeros * spread->mean_ns * spread->mean_ns;
+
+    return sqrt(squares / weight * count / (count - 1));
+}
+
+static void spread_requests(const struct cpt_sample *sample, struct spread *spreads)
+{
+    for (size_t i = 0; i < sample->request_count; i++) {
+        const struct request *request = &sample->requests[i];
+
+        for (size_t k = request[0].start; k < request[1].start; k++) {
+            struct spread *spread = &spreads[sample->values[k].node];
+            const double from_mean =
+                (double)sample->values[k].self_ns - spread->mean_ns;
+
+            spread->weight += request->weight;
+            spread->squares += request->weight * from_mean * from_mean;
+        }
+    }
+}
+
+cpt_status cpt_sample_deviations(const struct cpt_sample *sample, double *deviations_ns)
+{
+    const struct cpt_tree *tree = sample->tree;
+    const bool is_equal = cpt_tree_weight_min(tree) == cpt_tree_weight_max(tree);
+    struct spread *spreads =
+        cpt_alloc_array(sample->alloc, NULL, tree->node_count, sizeof *spreads);
+
+    if (spreads == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < tree->node_count; i++) {
+        const struct cpt_mean self = cpt_stats_of(tree, i).self;
+
+        spreads[i] = (struct spread){.mean_ns = self.mean_ns};
+        deviations_ns[i] = self.deviation_ns;
+    }
+    if (!is_equal && sample->request_count > 1) {
+        spread_requests(sample, spreads);
+        for (uint32_t i = 0; i < tree->node_count; i++) {
+            deviations_ns[i] = deviation_of(sample, &spreads[i]);
+        }
+    }
+    cpt_alloc_free(sample->alloc, spreads);
+    return CPT_OK;
 }
 
 /* --- Predicting --- */

@@ -32,7 +32,9 @@ struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
     const struct cpt_sizing full = sizing_of(sizing, &mean);
     /* from the error, not the deviation: unequal weights need more requests */
-    const double s = mean.error_ns * sqrt((double)cpt_tree_request_count(tree));
+    const double s = full.deviation_ns > 0
+                         ? full.deviation_ns
+                         : mean.error_ns * sqrt((double)cpt_tree_request_count(tree));
     const double z = cpt_normal_quantile(0.5 + full.confidence / 2) +
                      (goal == CPT_SIZING_SEEN ? cpt_normal_quantile(full.power) : 0);
     const double ratio = fmax(z, 0) * s / full.within_ns;
@@ -43,6 +45,25 @@ struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
     need.all = ceil(need.traced / full.share / full.probability);
     need.seconds = full.rate > 0 ? need.all / full.rate : NAN;
     return need;
+}
+
+double cpt_sizing_deviation_ns(const struct cpt_tree *tree)
+{
+    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
+    const double count = (double)cpt_tree_request_count(tree);
+    double squares = 0;
+
+    if (cpt_tree_weight_min(tree) == cpt_tree_weight_max(tree)) {
+        return mean.deviation_ns;
+    }
+    for (size_t i = 0; i < cpt_stats_bucket_count(tree, CPT_TREE_ROOT); i++) {
+        const struct cpt_bucket bucket = cpt_stats_bucket(tree, CPT_TREE_ROOT, i);
+        const double middle_ns = ((double)bucket.low_ns + (double)bucket.high_ns) / 2;
+
+        squares +=
+            bucket.share * (middle_ns - mean.mean_ns) * (middle_ns - mean.mean_ns);
+    }
+    return sqrt(squares * count / (count - 1));
 }
 
 double cpt_sizing_half_width_ns(const struct cpt_tree *tree, double request_count,

@@ -32,6 +32,9 @@ struct making {
     struct cpt_diff *diffs[COMPARISONS];
     /* by node of the stacks: mean self time in the edge of each set; NULL: no edge */
     double *edges[2];
+    /* by node of the stacks: Σ w² (x - mean) / (Σ w)² in the tail and the rest of each
+     * set; that of a stack that a part lacks is 0 */
+    double *leans[2][2];
     /* of the border to the tail's mean latency: 1 if it is as far as the edge's */
     double nearness[2];
 };
@@ -58,37 +61,71 @@ static cpt_status map_new(struct cpt_tail *tail, const struct cpt_tree *tree,
 
 /* --- The border --- */
 
-/* The means at the border: of the edge, or of the rest if there is no edge. Called when
- * all stacks are known. */
-static cpt_status fill_edge(struct making *making, int set)
+static bool has_edge(const struct making *making, int set)
 {
-    struct cpt_tail *tail = making->tail;
     const struct cpt_tree *edge = making->sets[set]->edge;
+
+    return edge != NULL && edge->request_count != 0;
+}
+
+/* Values by node of the stacks, all 0; NULL without memory. Called when all stacks are
+ * known. */
+static double *values_new(const struct cpt_tail *tail)
+{
+    return cpt_alloc_zeroed(tail->alloc, tail->stacks->node_count * sizeof(double));
+}
+
+/* Sets a value for each node of @tree, by its number among the stacks. */
+static cpt_status fill_values(struct cpt_tail *tail, const struct cpt_tree *tree,
+                              double (*value)(const struct cpt_tree *, uint32_t),
+                              double **values)
+{
     uint32_t *map = NULL;
-    cpt_status status;
+    cpt_status status = map_new(tail, tree, &map);
 
-    if (edge == NULL || edge->request_count == 0) {
-        return CPT_OK;
-    }
-    status = map_new(tail, edge, &map);
-    making->edges[set] =
-        status == CPT_OK ? cpt_alloc_array(tail->alloc, NULL, tail->stacks->node_count,
-                                           sizeof *making->edges[set])
-                         : NULL;
-    if (making->edges[set] != NULL) {
-        for (uint32_t i = 0; i < tail->stacks->node_count; i++) {
-            making->edges[set][i] = 0;
-        }
-        for (uint32_t i = 0; i < edge->node_count; i++) {
-            const struct cpt_stats stats = cpt_stats_of(edge, i);
-
-            making->edges[set][map[i]] =
-                i == CPT_TREE_ROOT ? stats.inclusive.mean_ns : stats.self.mean_ns;
-        }
-    } else if (status == CPT_OK) {
-        status = CPT_NO_MEMORY;
+    *values = status == CPT_OK ? values_new(tail) : NULL;
+    for (uint32_t i = 0; i < tree->node_count && *values != NULL; i++) {
+        (*values)[map[i]] = value(tree, i);
     }
     cpt_alloc_free(tail->alloc, map);
+    return status == CPT_OK && *values == NULL ? CPT_NO_MEMORY : status;
+}
+
+/* The mean of what is compared: self times, and the latency. */
+static double mean_of(const struct cpt_tree *tree, uint32_t node)
+{
+    const struct cpt_stats stats = cpt_stats_of(tree, node);
+
+    return node == CPT_TREE_ROOT ? stats.inclusive.mean_ns : stats.self.mean_ns;
+}
+
+/* Σ w² (x - mean) / (Σ w)²: not 0 where heavy requests are not average ones. */
+static double lean_of(const struct cpt_tree *tree, uint32_t node)
+{
+    const struct cpti_totals totals = cpti_node_totals(tree, node, false);
+    const struct cpti_wide *wwx =
+        node == CPT_TREE_ROOT ? &totals.inclusive.wwx : &totals.self.wwx;
+    const double weight = cpti_u128_double(tree->weight);
+
+    return (cpti_wide_double(wwx) -
+            mean_of(tree, node) * cpti_wide_double(&tree->weight_squared)) /
+           weight / weight;
+}
+
+/* What is known of the parts of a set beside the diffs. */
+static cpt_status fill_parts(struct making *making, int set)
+{
+    cpt_status status = fill_values(making->tail, making->sets[set]->tail, lean_of,
+                                    &making->leans[set][0]);
+
+    if (status == CPT_OK) {
+        status = fill_values(making->tail, making->sets[set]->rest, lean_of,
+                             &making->leans[set][1]);
+    }
+    if (status == CPT_OK && has_edge(making, set)) {
+        status = fill_values(making->tail, making->sets[set]->edge, mean_of,
+                             &making->edges[set]);
+    }
     return status;
 }
 
@@ -111,30 +148,27 @@ static double requests_in(const struct cpt_tree *tree)
     return cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.effective_count;
 }
 
-static double squared(double value)
-{
-    return value * value;
-}
-
 /* What the border of @set adds to the variance of a mean; see cpt_tail.h. */
 static double border_variance(const struct making *making, int set, uint32_t node,
                               const struct cpt_change *in_set, bool is_of_tails)
 {
-    const double k = requests_in(making->sets[set]->tail);
-    const double others = requests_in(making->sets[set]->rest);
+    const struct cpt_tail_set *trees = making->sets[set];
+    const double tail = cpti_u128_double(trees->tail->weight);
+    const double rest = cpti_u128_double(trees->rest->weight);
     const double below =
         making->edges[set] != NULL ? making->edges[set][node] : in_set->base_ns;
     const double border =
         in_set->new_ns - making->nearness[set] * (in_set->new_ns - below);
-    const double above = squared(in_set->new_ns - border) / k;
-    double added;
+    double moves = rest / (tail + rest) * (in_set->new_ns - border);
+    double lean = making->leans[set][0][node];
 
-    if (is_of_tails) {
-        return making->options.quantile * above;
+    if (!is_of_tails) {
+        moves += tail / (tail + rest) * (in_set->base_ns - border);
+        lean += making->leans[set][1][node];
     }
-    added = above + squared(border - in_set->base_ns) / others -
-            squared(in_set->delta_ns) / (k + others);
-    return added > 0 ? added : 0;
+    return moves *
+           (moves * (1 / requests_in(trees->tail) + 1 / requests_in(trees->rest)) +
+            2 * lean);
 }
 
 /* Enlarges the error of @change; its interval keeps its shape. */
@@ -316,8 +350,14 @@ static cpt_status make_rows(struct making *making)
         cpt_alloc_free(tail->alloc, map);
     }
     for (int i = 0; i < 2 && status == CPT_OK; i++) {
+        if (has_edge(making, i)) {
+            status = map_new(tail, making->sets[i]->edge, &map);
+            cpt_alloc_free(tail->alloc, map);
+        }
+    }
+    for (int i = 0; i < 2 && status == CPT_OK; i++) {
         making->nearness[i] = nearness_of(making->sets[i]);
-        status = fill_edge(making, i);
+        status = fill_parts(making, i);
     }
     if (status == CPT_OK) {
         status = fill_rows(making);
@@ -412,6 +452,8 @@ cpt_status cpt_tail_new(const struct cpt_alloc *alloc, const struct cpt_tail_set
     }
     for (int i = 0; i < 2; i++) {
         cpt_alloc_free(alloc, making.edges[i]);
+        cpt_alloc_free(alloc, making.leans[i][0]);
+        cpt_alloc_free(alloc, making.leans[i][1]);
     }
     if (status != CPT_OK) {
         cpt_tail_free(making.tail);

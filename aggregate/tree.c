@@ -294,6 +294,11 @@ cpt_weight cpt_tree_weight_max(const struct cpt_tree *tree)
     return tree->weight_max;
 }
 
+double cpt_tree_weight(const struct cpt_tree *tree)
+{
+    return cpti_u128_double(tree->weight) / (double)CPT_WEIGHT_ONE;
+}
+
 uint64_t cpt_tree_time_first_ns(const struct cpt_tree *tree)
 {
     return tree->time_first_ns;

@@ -372,7 +372,7 @@ static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
     if (cpti_histogram_reserve(histogram, tree->alloc, 1) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    cpti_histogram_append(histogram, index, amount);
+    cpti_histogram_append(histogram, index, amount, tree->weight_max);
     return CPT_OK;
 }
 

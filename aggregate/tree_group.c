@@ -125,15 +125,15 @@ static cpt_status add_wide(struct cpt_tree *tree, uint32_t node,
         .present_count = group->count,
         .min_ns = group->min_ns,
         .max_ns = group->max_ns};
-    struct cpti_histogram *histogram = &tree->nodes[node].histogram;
 
     if (cpti_node_reserve_batch(tree, node, &none) != CPT_OK ||
         cpti_node_reserve_wide(tree, node) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
     cpti_node_add_wide(tree, node, &totals);
-    cpti_histogram_add(histogram, cpti_histogram_index(group->min_ns),
-                       histogram->is_wide ? totals.present_weight : group->count);
+    cpti_histogram_add(&tree->nodes[node].histogram,
+                       cpti_histogram_index(group->min_ns), group->weight,
+                       group->count);
     return CPT_OK;
 }
 

@@ -275,8 +275,7 @@ void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
     } else {
         add_to_batch(&node->batch, self_ns, inclusive_ns);
     }
-    cpti_histogram_add_near(&node->histogram, bucket,
-                            node->histogram.is_wide ? batch->weight : 1, near);
+    cpti_histogram_add_near(&node->histogram, bucket, batch->weight, near);
     node->min_ns = inclusive_ns < node->min_ns ? inclusive_ns : node->min_ns;
     node->max_ns = inclusive_ns > node->max_ns ? inclusive_ns : node->max_ns;
 }
@@ -328,9 +327,8 @@ void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
     add_batch(&node->batch, batch);
     node->min_ns = low_ns < node->min_ns ? low_ns : node->min_ns;
     node->max_ns = high_ns > node->max_ns ? high_ns : node->max_ns;
-    cpti_histogram_add(&node->histogram, cpti_histogram_index(low_ns),
-                       node->histogram.is_wide ? (cpti_u128)batch->weight * batch->count
-                                               : batch->count);
+    cpti_histogram_add(&node->histogram, cpti_histogram_index(low_ns), batch->weight,
+                       batch->count);
 }
 
 /* --- The requests of another node --- */

@@ -38,7 +38,7 @@ static void test_the_middle_is_within_the_stated_error(void)
 }
 
 /* The weight of a request in a plain histogram here. */
-#define UNIT UINT64_C(0x2545f4914f6cdd)
+#define UNIT UINT64_C(0x2545f4914f6d)
 
 /* The simple model: one counter for each possible bucket. Some histograms become
  * wide. */
@@ -61,8 +61,7 @@ static void test_merging_is_adding_bucket_by_bucket(void)
                 CU_ASSERT_EQUAL(cpti_histogram_widen(histogram, NULL, UNIT), CPT_OK);
             }
             CU_ASSERT_EQUAL(cpti_histogram_reserve(histogram, NULL, 1), CPT_OK);
-            cpti_histogram_add(histogram, index,
-                               histogram->is_wide ? (cpti_u128)weight * UNIT : weight);
+            cpti_histogram_add(histogram, index, UNIT, weight);
             model[index] += weight;
         }
         if (histograms[1].is_wide) {
@@ -79,6 +78,9 @@ static void test_merging_is_adding_bucket_by_bucket(void)
                 bucket = cpti_histogram_bucket(&histograms[0], at++, UNIT);
                 CU_ASSERT_EQUAL(bucket.index, i);
                 CU_ASSERT(cpti_bucket_weight(&bucket) == (cpti_u128)model[i] * UNIT);
+                CU_ASSERT_DOUBLE_EQUAL(cpti_bucket_square(&bucket) /
+                                           ((double)model[i] * UNIT * UNIT),
+                                       1, 1e-15);
             }
         }
         CU_ASSERT_EQUAL(at, histograms[0].count);
@@ -95,7 +97,7 @@ static bool fill(const struct cpt_alloc *alloc)
     for (uint32_t i = 0; i < 20 && is_full; i++) {
         is_full = cpti_histogram_reserve(&histogram, alloc, 1) == CPT_OK;
         if (is_full) {
-            cpti_histogram_add(&histogram, 100 - i, 1);
+            cpti_histogram_add(&histogram, 100 - i, 3, 1);
         }
         if (is_full && i == 10) {
             is_full = cpti_histogram_widen(&histogram, alloc, 3) == CPT_OK;

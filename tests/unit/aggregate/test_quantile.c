@@ -160,11 +160,34 @@ static cpt_weight weight_by_chance(uint64_t *state, int is_wild)
     return CPT_WEIGHT_ONE * weights[random_below(state, 3)];
 }
 
-/* How requests are weighted in a simulation. */
-enum weighting { EQUAL, MIXED, WILD, HEAVY_IF_SLOW, WEIGHTINGS };
+/* How requests are weighted in a simulation: by chance; as their slowness was sampled;
+ * by a keep rule, which takes all slow ones and a part of the others. */
+enum weighting {
+    EQUAL,
+    MIXED,
+    WILD,
+    RARE,
+    HEAVY_IF_SLOW,
+    KEPT,        /* above p95, and 10 % */
+    KEPT_BARELY, /* above p98, and 1 % */
+    KEPT_ABOVE,  /* above p99.5, and 10 % */
+    WEIGHTINGS
+};
+
+/* The rule of @how: its border in deviations, and the others' weight. */
+static double kept_from(enum weighting how)
+{
+    return how == KEPT ? 1.644854 : how == KEPT_BARELY ? 2.053749 : 2.575829;
+}
+
+static unsigned kept_weight(enum weighting how)
+{
+    return how == KEPT_BARELY ? 100 : 10;
+}
 
 /* Adds a request of a population: lognormal, some times in steps of 1 ms (ties). If
- * slow ones are heavy, they are a tenth as often in the sample. */
+ * slow ones are heavy, they are a tenth as often in the sample. A keep rule may leave
+ * it out. */
 static void add_request(struct cpt_tree *tree, uint64_t *state, enum weighting how,
                         int has_ties, double factor)
 {
@@ -176,6 +199,15 @@ static void add_request(struct cpt_tree *tree, uint64_t *state, enum weighting h
     } while (how == HEAVY_IF_SLOW && time_ns > 3e6 && random_below(state, 10) != 0);
     if (how == HEAVY_IF_SLOW) {
         weight = CPT_WEIGHT_ONE * (time_ns > 3e6 ? 10 : 1);
+    } else if (how >= KEPT) {
+        if (time_ns <= 1e6 * exp(kept_from(how))) {
+            weight = kept_weight(how) * CPT_WEIGHT_ONE;
+            if (random_below(state, kept_weight(how)) != 0) {
+                return;
+            }
+        }
+    } else if (how == RARE) {
+        weight = CPT_WEIGHT_ONE * (random_below(state, 50) == 0 ? 100 : 1);
     } else if (how != EQUAL) {
         weight = weight_by_chance(state, how == WILD);
     }
@@ -186,7 +218,7 @@ static void add_request(struct cpt_tree *tree, uint64_t *state, enum weighting h
  * standard errors of a share of 95 % among 500 are 2.9 %. */
 static void test_intervals_cover_the_quantile_of_the_population(void)
 {
-    enum { SAMPLES = 500, REQUESTS = 400 };
+    enum { SAMPLES = 500, REQUESTS = 400, ARRIVALS = 3000 };
     static const double quantiles[] = {0.5, 0.9, 0.99};
     uint64_t state = random_seed("quantile coverage");
 
@@ -197,7 +229,7 @@ static void test_intervals_cover_the_quantile_of_the_population(void)
             for (int sample = 0; sample < SAMPLES; sample++) {
                 struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
 
-                for (int i = 0; i < REQUESTS; i++) {
+                for (int i = 0; i < (how >= KEPT ? ARRIVALS : REQUESTS); i++) {
                     add_request(tree, &state, (enum weighting)how, has_ties, 1);
                 }
                 for (int k = 0; k < 3; k++) {
@@ -239,6 +271,9 @@ static void compare_pairs(uint64_t *state, enum weighting how, const int *counts
         for (int side = 0; side < 2; side++) {
             for (int i = 0; i < counts[side]; i++) {
                 add_request(trees[side], state, how, 0, side == 0 ? 1 : factor);
+            }
+            if (cpt_tree_request_count(trees[side]) == 0) {
+                add_time(trees[side], 1000000, CPT_WEIGHT_ONE);
             }
         }
         change = cpt_quantile_compare(trees[0], 1, trees[1], 1, quantile, 0.95);
@@ -292,6 +327,27 @@ static void test_a_moved_quantile_is_found(void)
     CU_ASSERT_TRUE(excluded > 0.6);
     if (getenv("CPT_TEST_SHOW") != NULL) {
         printf("\nmoved: %.2f, %.2f", rejected, excluded);
+    }
+}
+
+/* A keep rule has all slow requests, and 1 to 10 % of the others: a p99 that is 15 %
+ * later is found nearly as often as in all of them. */
+static void test_a_p99_that_a_rule_kept_is_as_good_as_all(void)
+{
+    static const int counts[] = {15000, 15000};
+    uint64_t state = random_seed("kept quantiles");
+    double found[3] = {0};
+    double excluded = 0;
+
+    compare_pairs(&state, EQUAL, counts, 0.99, 1.15, 60, &found[0], &excluded);
+    compare_pairs(&state, KEPT, counts, 0.99, 1.15, 60, &found[1], &excluded);
+    compare_pairs(&state, KEPT_BARELY, counts, 0.99, 1.15, 60, &found[2], &excluded);
+    CU_ASSERT_TRUE(found[0] >= 0.75);
+    CU_ASSERT_TRUE(found[1] >= 0.65);
+    CU_ASSERT_TRUE(found[2] >= 0.4);
+    if (getenv("CPT_TEST_SHOW") != NULL) {
+        printf("\np99 + 15 %%: all %.2f, kept %.2f, %.2f", found[0], found[1],
+               found[2]);
     }
 }
 
@@ -377,6 +433,8 @@ CU_TestInfo cpt_quantile_tests[] = {
      test_intervals_cover_the_quantile_of_the_population},
     {"equal samples seldom differ", test_equal_samples_seldom_differ},
     {"a moved quantile is found", test_a_moved_quantile_is_found},
+    {"a p99 that a rule kept is as good as all",
+     test_a_p99_that_a_rule_kept_is_as_good_as_all},
     {"separate samples differ", test_separate_samples_differ},
     {"a side without requests tells nothing",
      test_a_side_without_requests_tells_nothing},

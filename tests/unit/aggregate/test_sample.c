@@ -9,6 +9,7 @@
 #include "aggregate/cpt_sample.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { COMPONENTS = 40 };
 
@@ -258,6 +259,42 @@ static void test_survives_a_lack_of_memory(void)
     each_allocation_failure(draw);
 }
 
+/* Each request as often as it weighs: the deviation is the same, but for n/(n-1). Slow
+ * requests weigh 1, as a keep rule leaves them, and others 20. */
+static void test_deviations_are_those_of_all_requests(void)
+{
+    uint64_t state = random_seed("deviations");
+    struct cpt_sample *kept = cpt_sample_new(NULL, NULL);
+    struct cpt_sample *all = cpt_sample_new(NULL, NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    double *kept_ns = calloc(COMPONENTS + 1, sizeof *kept_ns);
+    double *all_ns = calloc(COMPONENTS + 1, sizeof *all_ns);
+
+    for (unsigned i = 0; i < 2000; i++) {
+        unsigned weight;
+
+        fill_skewed(path, &state);
+        weight = cpt_path_sum_ns(path) > 60000000 ? 1 : 20;
+        MUST(cpt_sample_add(kept, path, weight * CPT_WEIGHT_ONE) == CPT_OK);
+        for (unsigned k = 0; k < weight; k++) {
+            MUST(cpt_sample_add(all, path, CPT_WEIGHT_ONE) == CPT_OK);
+        }
+    }
+    MUST(cpt_tree_node_count(cpt_sample_tree(kept)) == COMPONENTS + 1);
+    CU_ASSERT_EQUAL(cpt_sample_deviations(kept, kept_ns), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_sample_deviations(all, all_ns), CPT_OK);
+    for (uint32_t i = 1; i <= COMPONENTS; i++) {
+        CU_ASSERT_DOUBLE_EQUAL(kept_ns[i] / all_ns[i], 1, 0.001);
+        CU_ASSERT_EQUAL(all_ns[i],
+                        cpt_stats_of(cpt_sample_tree(all), i).self.deviation_ns);
+    }
+    free(kept_ns);
+    free(all_ns);
+    cpt_path_free(path);
+    cpt_sample_free(kept);
+    cpt_sample_free(all);
+}
+
 extern CU_TestInfo cpt_sample_tests[];
 CU_TestInfo cpt_sample_tests[] = {
     {"the predicted number is observed", test_what_is_predicted_is_observed},
@@ -268,6 +305,7 @@ CU_TestInfo cpt_sample_tests[] = {
     {"two requests make one pair", test_two_requests_make_one_pair},
     {"the same seed gives the same pairs", test_the_same_seed_gives_the_same_pairs},
     {"impossible samples are refused", test_refuses_what_cannot_be_drawn},
+    {"deviations are those of all requests", test_deviations_are_those_of_all_requests},
     {"values have a limit", test_values_have_a_limit},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
