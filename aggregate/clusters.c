@@ -7,9 +7,9 @@
  * to CPT_CLUSTERS_POOLED - 1. Whether clusters are pooled depends on all values and
  * stacks, not on their order: a part that was pooled on its own had too many already.
  *
- * Σ (T_c - m W_c)² is added up over the clusters that have the node. Each of the others
- * adds (m W_c)², so their sum is m² (Σ W_c² - that of the former), which is exactly 0
- * if there are none.
+ * Σ d_c² is added up over the clusters that have the node. Each of the others adds
+ * (m V_c)², with V_c = W_c / (1 - h_c) / Σ W_c, so their sum is m² (Σ V_c² - that of
+ * the former), which is exactly 0 if there are none; and so for Σ d_c³.
  */
 #include "aggregate/cpt_clusters.h"
 
@@ -306,21 +306,42 @@ struct cpt_clusters_summary cpt_clusters_summary(const struct cpt_clusters *clus
     return summary;
 }
 
+static double cubed(double value)
+{
+    return value * value * value;
+}
+
+/* Σ d_c² and Σ d_c³, but for Σ W_c. */
+struct moments {
+    double squares;
+    double cubes;
+};
+
+static void add_moments(struct moments *moments, double value)
+{
+    moments->squares += squared(value);
+    moments->cubes += cubed(value);
+}
+
 /* Sums of one node over the clusters that have it. */
 struct sums {
     double self_ns; /* the mean m */
     double inclusive_ns;
-    double self_squares; /* Σ (T_c - m W_c)² */
-    double inclusive_squares;
-    double weights; /* Σ W_c */
+    struct moments self;
+    struct moments inclusive;
+    struct moments zeros; /* of V_c */
+    double weights;       /* Σ W_c */
     double weight_squares;
 };
 
-/* Adds the nodes of one cluster. @stacks has those of the whole tree first. */
+/* Adds the nodes of one cluster, of clusters that weigh @all. @stacks has those of the
+ * whole tree first. */
 static cpt_status add_cluster(struct cpt_tree *stacks, const struct cpt_tree *tree,
-                              struct sums *sums, uint32_t node_count, uint32_t *map)
+                              struct sums *sums, uint32_t node_count, double all,
+                              uint32_t *map)
 {
     const double weight = cpti_u128_double(tree->weight);
+    const double others = (all - weight) / all; /* 1 - h_c */
     const cpt_status status = cpti_tree_add_stacks(stacks, tree, map);
 
     for (uint32_t i = 0; i < tree->node_count && status == CPT_OK; i++) {
@@ -332,23 +353,30 @@ static cpt_status add_cluster(struct cpt_tree *stacks, const struct cpt_tree *tr
             continue; /* not in the whole tree: its requests are not these */
         }
         own = &sums[map[i]];
-        own->self_squares += squared(cpti_wide_double(&self) - own->self_ns * weight);
-        own->inclusive_squares +=
-            squared(cpti_wide_double(&inclusive) - own->inclusive_ns * weight);
+        add_moments(&own->self,
+                    (cpti_wide_double(&self) - own->self_ns * weight) / others / all);
+        add_moments(&own->inclusive,
+                    (cpti_wide_double(&inclusive) - own->inclusive_ns * weight) /
+                        others / all);
+        add_moments(&own->zeros, weight / others / all);
         own->weights += weight;
         own->weight_squares += squared(weight);
     }
     return status;
 }
 
-static double error_of(double squares, double mean_ns, const struct sums *own,
-                       const struct sums *all, double factor)
+/* Sets the error and the skewness of a mean; @factor is (C-1)/C. */
+static void set_error(double *error_ns, double *skewness, const struct moments *with,
+                      double mean_ns, const struct sums *own, const struct sums *all,
+                      double factor)
 {
-    const double zeros = all->weight_squares - own->weight_squares;
+    const double squares =
+        with->squares + squared(mean_ns) * (all->zeros.squares - own->zeros.squares);
+    const double cubes =
+        with->cubes - cubed(mean_ns) * (all->zeros.cubes - own->zeros.cubes);
 
-    return isfinite(factor)
-               ? sqrt(factor * (squares + squared(mean_ns) * zeros)) / all->weights
-               : INFINITY;
+    *error_ns = sqrt(factor * squares);
+    *skewness = *error_ns > 0 ? fmin(fmax(cubes / cubed(*error_ns), -1), 1) : 0;
 }
 
 static void fill_errors(const struct cpt_clusters_summary *summary,
@@ -356,17 +384,22 @@ static void fill_errors(const struct cpt_clusters_summary *summary,
                         struct cpt_cluster_error *errors)
 {
     const double count = summary->count;
-    const double factor = count > 1 ? count / (count - 1) : INFINITY;
+    const struct sums *all = &sums[CPT_TREE_ROOT];
 
     for (uint32_t i = 0; i < node_count; i++) {
         const struct sums *own = &sums[i];
+        struct cpt_cluster_error *error = &errors[i];
 
-        errors[i] = (struct cpt_cluster_error){
-            error_of(own->self_squares, own->self_ns, own, &sums[CPT_TREE_ROOT],
-                     factor),
-            error_of(own->inclusive_squares, own->inclusive_ns, own,
-                     &sums[CPT_TREE_ROOT], factor),
-            own->weight_squares > 0 ? squared(own->weights) / own->weight_squares : 0};
+        *error = (struct cpt_cluster_error){
+            INFINITY, INFINITY,
+            own->weight_squares > 0 ? squared(own->weights) / own->weight_squares : 0,
+            NAN, NAN};
+        if (summary->count > 1) {
+            set_error(&error->self_ns, &error->self_skewness, &own->self, own->self_ns,
+                      own, all, (count - 1) / count);
+            set_error(&error->inclusive_ns, &error->inclusive_skewness, &own->inclusive,
+                      own->inclusive_ns, own, all, (count - 1) / count);
+        }
     }
 }
 
@@ -376,20 +409,20 @@ static cpt_status add_clusters(struct cpt_tree *stacks,
                                const struct cpt_tree *tree, struct sums *sums,
                                uint32_t *map)
 {
+    const double all = cpti_u128_double(tree->weight);
     /* adds nothing, but gives all nodes of the whole tree their numbers */
-    cpt_status status = add_cluster(stacks, tree, sums, 0, map);
+    cpt_status status = add_cluster(stacks, tree, sums, 0, all, map);
 
     for (uint32_t i = 0; i < tree->node_count && status == CPT_OK; i++) {
-        const double weight = cpti_u128_double(tree->weight);
         const struct cpti_wide self = cpti_node_self_wx(tree, i);
         const struct cpti_wide inclusive = cpti_node_inclusive_wx(tree, i);
 
-        sums[i] = (struct sums){.self_ns = cpti_wide_double(&self) / weight,
-                                .inclusive_ns = cpti_wide_double(&inclusive) / weight};
+        sums[i] = (struct sums){.self_ns = cpti_wide_double(&self) / all,
+                                .inclusive_ns = cpti_wide_double(&inclusive) / all};
     }
     for (uint32_t i = 0; i < clusters->count && status == CPT_OK; i++) {
         status = add_cluster(stacks, clusters->all[i].tree, sums,
-                             (uint32_t)tree->node_count, map);
+                             (uint32_t)tree->node_count, all, map);
     }
     return status;
 }
@@ -432,19 +465,20 @@ cpt_status cpt_clusters_errors(const struct cpt_alloc *alloc,
     return status;
 }
 
-static void apply(struct cpt_mean *mean, double error_ns, double count)
+static void apply(struct cpt_mean *mean, double error_ns, double skewness, double count)
 {
     mean->error_ns = error_ns;
     mean->effective_count = count;
     mean->deviation_ns = error_ns * sqrt(count);
-    mean->skewness = NAN;
+    mean->skewness = skewness;
 }
 
 void cpt_clusters_apply(const struct cpt_clusters_summary *summary,
                         const struct cpt_cluster_error *error, struct cpt_stats *stats)
 {
-    apply(&stats->self, error->self_ns, summary->effective_count);
-    apply(&stats->inclusive, error->inclusive_ns, summary->effective_count);
+    apply(&stats->self, error->self_ns, error->self_skewness, summary->effective_count);
+    apply(&stats->inclusive, error->inclusive_ns, error->inclusive_skewness,
+          summary->effective_count);
     stats->is_rare |= fmin(summary->effective_count, error->effective_count) <
                       CPT_CLUSTERS_TRUSTED_MIN;
 }
@@ -481,14 +515,14 @@ static double count_at(const struct cpt_clusters *clusters, const struct cpt_tre
 
     for (uint32_t i = 0; i < clusters->count; i++) {
         const struct cpt_tree *own = clusters->all[i].tree;
+        const double weight = cpti_u128_double(own->weight);
 
-        squares +=
-            squared(weight_up_to(own, last) - share * cpti_u128_double(own->weight));
+        squares += squared((weight_up_to(own, last) - share * weight) / (all - weight));
     }
     if (!(share > 0 && share < 1)) {
         return INFINITY;
     }
-    return share * (1 - share) / (count / (count - 1) * squares / squared(all));
+    return share * (1 - share) / ((count - 1) / count * squares);
 }
 
 /* The requests of a set as quantiles by cluster see them. */

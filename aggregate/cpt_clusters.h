@@ -7,11 +7,15 @@
  * slow user tell less about all users than one request each of a hundred. An error that
  * takes requests as independent is then too small, often by a factor. Only the
  * *clusters* (users, hosts, minutes) are independent. With T_c = Σ w x and W_c = Σ w of
- * the requests in cluster c, C clusters, and m = Σ T_c / Σ W_c:
+ * the requests in cluster c, C clusters, m = Σ T_c / Σ W_c, and h_c = W_c / Σ W_c:
  *
- *      error² = C/(C-1) · Σ (T_c - m W_c)² / (Σ W_c)²
+ *      error² = (C-1)/C · Σ d_c²     skewness = Σ d_c³ / error³
+ *      d_c = (T_c - m W_c) / (1 - h_c) / Σ W_c
  *
- * Clusters of one request each give exactly the error of cpt_stats.h.
+ * d_c is by how much the mean changes if c is left out (the jackknife): a large cluster
+ * draws the mean towards itself, so that without the division it would seem to vary
+ * less than it does. Clusters of one request each, of one weight, give exactly the
+ * error of cpt_stats.h.
  *
  * Each cluster has a tree of its own, so sums are exact, and nothing depends on the
  * order of adding and merging. More than CPT_CLUSTERS_MAX clusters, or too many stacks
@@ -85,6 +89,8 @@ struct cpt_cluster_error {
     double self_ns;         /* standard error of the mean self time … */
     double inclusive_ns;    /* … and of the inclusive one; infinite for one cluster */
     double effective_count; /* clusters with the node, worth this many of equal size */
+    double self_skewness;   /* of the means, as that of struct cpt_mean */
+    double inclusive_skewness;
 };
 
 /*
@@ -99,8 +105,8 @@ CPT_API cpt_status cpt_clusters_errors(const struct cpt_alloc *alloc,
                                        struct cpt_cluster_error *errors);
 
 /*
- * Puts the errors of clusters into both means of a node: errors, deviations and
- * effective counts are then those of clusters, and the skewness is unknown. is_rare is
+ * Puts the errors of clusters into both means of a node: errors, deviations, skewness
+ * and effective counts are then those of clusters. is_rare is
  * set if all clusters, or those with the node, are worth fewer than
  * CPT_CLUSTERS_TRUSTED_MIN.
  */

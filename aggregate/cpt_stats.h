@@ -38,7 +38,9 @@ enum { CPT_STATS_PRESENT_MIN = 30 };
 /* A mean over all requests, in nanoseconds. */
 struct cpt_mean {
     double mean_ns;
-    double deviation_ns;    /* standard deviation of a single request */
+    double deviation_ns;    /* error_ns × √effective_count: if all weights are equal,
+                               the standard deviation of a single request; else see
+                               cpt_sizing_deviation_ns(), cpt_sample_deviations() */
     double error_ns;        /* standard error of the mean; infinite for one request */
     double effective_count; /* (Σw)² / Σw²: worth this many requests of equal weight */
     double skewness;        /* of the mean, not of one request: -1 to 1; NAN: unknown */
@@ -111,6 +113,25 @@ CPT_API void cpt_interval(double value, double error, double skewness, double de
  * exactly if 0 is outside the interval with confidence 0.95, and so for any confidence.
  */
 CPT_API double cpt_p_value(double value, double error, double skewness, double degrees);
+
+/* --- Heavy tails --- */
+
+/* How heavy the upper tail of the inclusive times of a node is. */
+struct cpt_heaviness {
+    double index; /* ξ: P(X > x) falls as x^(-1/ξ); NAN: too few requests */
+    double error; /* of it, if ξ is 1/2: beyond it the variance is infinite */
+    double effective_count; /* requests in the tail that it was estimated from */
+    int is_infinite;        /* ξ is significantly above 1/2, at 5 %, one-sided */
+};
+
+/*
+ * Whether the variance of the inclusive times of the requests that had @node may be
+ * infinite, by the moment estimator of Dekkers, Einmahl and de Haan over the largest
+ * n^(2/3) of n requests. Then the error of a mean says little: the next request may be
+ * larger than all of them together. docs/statistics.md says how often it is wrong.
+ */
+CPT_API struct cpt_heaviness cpt_stats_heaviness(const struct cpt_tree *tree,
+                                                 uint32_t node);
 
 /* --- Distributions --- */
 
