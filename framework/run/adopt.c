@@ -76,6 +76,14 @@ static void block(struct cpt_executor *executor, int is_blocked)
     }
 }
 
+struct cpt_executor *cpti_executor_behind(struct cpt_executor *executor)
+{
+    while (executor->submit == submit) {
+        executor = parked_of(executor)->later;
+    }
+    return executor;
+}
+
 struct cpt_pending *cpt_task_hand_over(struct cpt_task *task, const char *name,
                                        const struct cpt_plan *plan,
                                        const struct cpt_value *value, const void *input)

@@ -41,6 +41,9 @@ void cpti_waiting_add(struct cpt_task *task)
 {
     task->is_waiting = true;
     LIST_INSERT_HEAD(&task->request->waiting, task, waiting_link);
+    if (task->plan->is_startable) {
+        cpti_request_demand(task->request, task->number)->task = task;
+    }
 }
 
 void cpti_waiting_remove(struct cpt_task *task)
@@ -51,8 +54,17 @@ void cpti_waiting_remove(struct cpt_task *task)
 
 /* --- The end of a wait --- */
 
-/* The time is over: gives up all that is outstanding, and adds the work that must be
- * told to @told. The oldest, which was started first, stands on the path. Lock held. */
+/* @task, whose wait is over, is about to be submitted. Lock held. */
+static void set_queued(struct cpt_task *task)
+{
+    /* Relaxed: pairs with cpti_task_catch(), by the lock, and with the thread that
+     * takes it from the queue, by that. */
+    atomic_store_explicit(&task->turn, CPTI_TURN_QUEUED, memory_order_relaxed);
+}
+
+/* The time is over: gives up all that is outstanding and all that was started for it,
+ * and adds what must be told to @told. The oldest, which was started first, stands on
+ * the path. Lock held. */
 static void give_up(struct cpt_task *task, uint64_t arrive_ns,
                     struct cpti_cancellables *told)
 {
@@ -64,16 +76,13 @@ static void give_up(struct cpt_task *task, uint64_t arrive_ns,
     if (task->request->keeps_edges) {
         cpti_edges_give_up(task);
     }
-    while (task->oldest != NULL) {
-        struct cpt_pending *pending = task->oldest;
-
-        cpti_pending_drop(pending, CPT_TIMEOUT);
-        cpti_call_given_up(pending);
+    for (const struct cpt_pending *pending = task->oldest; pending != NULL;
+         pending = pending->next) {
         if (pending->kind == CPTI_PENDING_CALL) {
             cpti_call_was_late(pending, task, task->timeout_ns);
         }
-        cpti_cancellable_move(&pending->cancellable, told);
     }
+    cpti_task_drop_all(task, CPT_TIMEOUT, told);
     if (task->is_waiting) {
         cpti_waiting_remove(task);
     }
@@ -100,6 +109,7 @@ static void fire_timeout(struct cpt_timer *timer)
         has_ended_wait = !cpti_record_is_over(request);
         if (has_ended_wait) {
             give_up(task, now_ns, &told);
+            set_queued(task);
         }
     }
     cpti_lock_release(&request->lock);
@@ -141,6 +151,7 @@ struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
         cpti_wait_end(task);
         return NULL;
     }
+    set_queued(task);
     return task;
 }
 
@@ -226,7 +237,9 @@ int cpti_task_wait(struct cpt_task *task)
     }
     cpti_lock_take(&request->lock);
     waits = task->wanted_count != 0;
-    if (waits) {
+    if (cpt_task_is_cancelled(task)) { /* nothing would wake it */
+        waits = CPTI_WAIT_LEFT;
+    } else if (waits) {
         cpti_record_block(task, component != NULL ? component->begin_ns : now_ns);
         if (timeout != NULL && timeout->has_fired) {
             give_up(task, cpti_record_now(request), &told);
@@ -234,9 +247,7 @@ int cpti_task_wait(struct cpt_task *task)
             waits = 0;
         } else {
             cpti_waiting_add(task);
-            /* If the request has just failed, its end would not cancel it any more. */
-            if (timeout != NULL &&
-                !atomic_load_explicit(&request->is_stopped, memory_order_relaxed)) {
+            if (timeout != NULL) {
                 cpti_cancellable_add(request, &timeout->cancellable);
                 task->timeout = timeout;
                 timeout = NULL;

@@ -32,7 +32,6 @@
 
 enum {
     ARENA_BLOCK_BYTES = 8192,
-    NOTES_BYTES_MAX_DEFAULT = 16 << 20,
     ACTIVATIONS_MAX = 4, /* in the block; more are taken from the arena */
     SPARES_MAX = 32,
     SPARE_BYTES_MAX = 256 << 10,
@@ -260,7 +259,7 @@ static cpt_status take_block(const struct cpt_request_options *options,
         options->alloc != NULL ? options->alloc : cpt_alloc_default();
     const size_t bytes_max = options->memory_bytes_max != 0
                                  ? options->memory_bytes_max
-                                 : CPTI_REQUEST_BYTES_DEFAULT;
+                                 : cpti_request_bytes_default();
     const struct layout *layout = NULL;
     struct cpt_request *request = NULL;
     bool is_traced = false;
@@ -313,7 +312,7 @@ static void begin_notes(struct cpt_request *request,
 {
     const size_t bytes_max = options->trace_memory_bytes_max != 0
                                  ? options->trace_memory_bytes_max
-                                 : NOTES_BYTES_MAX_DEFAULT;
+                                 : cpti_request_bytes_default();
 
     if (parent != NULL) {
         request->notes_quota = parent->notes_quota;

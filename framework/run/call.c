@@ -3,11 +3,32 @@
 /* call.c - replies decoded for the walk, and what is counted of calls; see call.h */
 #include "framework/run/call.h"
 
+#include "framework/run/random.h"
 #include "framework/run/run.h"
+#include "framework/run/span_ids.h"
 #include "wire/cpt_metadata.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
+uint64_t cpti_call_nonce(uint64_t now_ns)
+{
+    /* 0: not drawn yet. Relaxed: one that is drawn twice is as good. */
+    static _Atomic uint64_t drawn;
+    static _Atomic uint64_t count;
+    uint64_t seed = atomic_load_explicit(&drawn, memory_order_relaxed);
+
+    if (seed == 0) {
+        seed = cpti_random_seed();
+        atomic_store_explicit(&drawn, seed, memory_order_relaxed);
+    }
+    /* The time tells processes apart that were forked, and go on with one count. */
+    return cpti_span_id(seed ^ cpti_span_id(now_ns, 0),
+                        atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
+}
+
+/* After an error the reason is in @call: it is cached if the path answers another ask,
+ * as then nothing in it is of this call, the callee's time neither. */
 static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
                              struct cpt_path *callee, uint64_t *clamped)
 {
@@ -21,6 +42,10 @@ static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_cal
     cpt_status status =
         cpt_metadata_peek(call->reply, call->reply_bytes, &summary, NULL);
 
+    if (status == CPT_OK && summary.nonce != 0 && summary.nonce != call->nonce) {
+        call->reason = CPT_REASON_CACHED;
+        return CPT_CORRUPT;
+    }
     if (status == CPT_OK && summary.has_server_elapsed) {
         call->server_elapsed_ns = summary.server_elapsed_ns;
         call->has_server_elapsed = 1;
@@ -50,6 +75,9 @@ cpt_status cpti_call_open(struct cpti_call_observer *observer,
     }
     status = open_reply(alloc, call, callee, &clamped);
     if (status != CPT_OK && observer != NULL) {
+        if (call->reason == CPT_REASON_CACHED) {
+            observer->stale(observer, call);
+        }
         observer->blind_spot(observer, call);
     }
     if (clamped != 0 && observer != NULL) {

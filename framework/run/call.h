@@ -47,7 +47,15 @@ struct cpti_call_observer {
     /* @count drags that the callee sent were above their segments. */
     void (*clamped)(struct cpti_call_observer *observer,
                     const struct cpt_trace_call *call, uint64_t count);
+    /* The path in the reply of @call was made for another call: it is ignored. */
+    void (*stale)(struct cpti_call_observer *observer,
+                  const struct cpt_trace_call *call);
 };
+
+/* A number for the nonce of a call that goes out at @now_ns: not 0, and one that no
+ * other call has, of this process or of another. Any thread. Only the first asks the
+ * system. */
+uint64_t cpti_call_nonce(uint64_t now_ns);
 
 /* Makes the path of the callee of @call, or of the run within the request, from its
  * reply. After an error the reason is in @call. @observer may be NULL. */

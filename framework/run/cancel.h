@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cancel.h - what is ongoing for a request, and how it is told to stop; see cancel.c */
+/* cancel.h - what is ongoing for a request, and how it is given up; see cancel.c */
 #ifndef CPT_CANCEL_H
 #define CPT_CANCEL_H
+
+#include "cpt/cpt_status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +14,6 @@
 struct cpt_pending;
 struct cpt_request;
 struct cpt_task;
-struct cpti_resource;
 
 /*
  * Something ongoing outside the tasks of a request that can be told to stop: a timer, a
@@ -30,23 +31,6 @@ struct cpti_cancellable {
 };
 
 LIST_HEAD(cpti_cancellables, cpti_cancellable);
-
-/* A lock that a task holds. If the task fails or does not go on, none of its steps
- * will release the lock: so `cancel` does. In memory of the request, whose lock guards
- * it. */
-struct cpti_held {
-    struct cpti_cancellable cancellable; /* in cpt_request.held_locks */
-    const struct cpti_resource *resource;
-    uint32_t task;   /* its number */
-    uint64_t tenant; /* and who; only of a semaphore */
-};
-
-/* @task holds @held from now on. Lock held. */
-void cpti_held_add(struct cpti_held *held, const struct cpt_task *task);
-
-/* Releases all that task @number of @request holds, which has failed or will not go on;
- * CPTI_NO_TASK: what all its tasks hold. Lock not held. */
-void cpti_held_release(struct cpt_request *request, uint32_t number);
 
 /* Lists @cancellable, whose `cancel` is set. Lock held. */
 void cpti_cancellable_add(struct cpt_request *request,
@@ -67,12 +51,35 @@ static inline bool cpti_cancellable_remove(struct cpti_cancellable *cancellable)
 void cpti_cancellable_move(struct cpti_cancellable *cancellable,
                            struct cpti_cancellables *told);
 
-/* Tells each of @told. The caller has a reference to the request. Lock not held. */
+/* Tells each of @told, which were moved there. The caller has a reference to the
+ * request. Lock not held. */
 void cpti_cancellables_cancel(struct cpti_cancellables *told);
 
-/* Ends what is ongoing for @request, which has failed: as CPT_TIMEOUT if the request
- * has, else as CPT_CANCELLED. No task goes on. The caller has a reference. Lock not
- * held. */
+/* Ends what is ongoing for @request, which was stopped: as CPT_TIMEOUT if it has ended
+ * so, else as CPT_CANCELLED. No task goes on. The caller has a reference, or one to a
+ * request around it. Lock not held. */
 void cpti_request_cancel_ongoing(struct cpt_request *request);
+
+/* @request, a component, is not wanted any more: ends it, and what it left to go on.
+ * The caller has a reference to its parent. Lock not held. */
+void cpti_request_give_up(struct cpt_request *request);
+
+/* --- A part of a request. All with the lock held, unless they say otherwise. --- */
+
+/* Ends all that @task has outstanding with @status, and gives up what was started for
+ * it: adds to @told what must be told. @task goes on. */
+void cpti_task_drop_all(struct cpt_task *task, cpt_status status,
+                        struct cpti_cancellables *told);
+
+/* Whether no step of @task runs, which has not ended; then none will any more. It must
+ * have been given up, or its request stopped. */
+bool cpti_task_catch(struct cpt_task *task);
+
+/* Whether @task was given up and has not ended. With or without the lock. */
+bool cpti_task_is_given_up(const struct cpt_task *task);
+
+/* @task, whose thread this is, has failed or was given up: gives up all that it has
+ * started, and releases what it holds. Lock not held. */
+void cpti_task_give_up_rest(struct cpt_task *task);
 
 #endif

@@ -29,6 +29,7 @@
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
 #include "framework/run/handle.h"
+#include "framework/run/held.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -45,7 +46,10 @@ _Static_assert(CPTI_RANK_REQUEST + CPT_NESTING_MAX <= CPTI_RANK_REQUEST_DEEPEST,
 struct component {
     struct cpti_run run;
     struct cpti_cleanup cleanup;   /* of the parent: frees it */
-    struct cpt_request *request;   /* NULL: it could not be made */
+    struct cpti_cancellable rest;  /* told if the parent, or its task, is given up */
+    bool is_told;                  /* that was done; guarded by the parent's lock */
+    uint32_t task;                 /* of the parent, its number */
+    struct cpt_request *request;   /* NULL: it could not be made; set likewise */
     struct cpt_executor *executor; /* where it runs */
     struct cpt_bytes entry;        /* its outermost frame; the task's, or its own */
 };
@@ -81,9 +85,15 @@ static void cancel_component(struct cpti_cancellable *cancellable)
     (void)cpti_request_cancel(component->request);
 }
 
+/* The same, or it has ended and left tasks that go on. */
+static void cancel_rest(struct cpti_cancellable *cancellable)
+{
+    cpti_request_give_up(CPTI_CONTAINER(cancellable, struct component, rest)->request);
+}
+
 struct cpt_request *cpti_component_of(const struct cpt_pending *pending)
 {
-    /* Listed with the lock held once the run is made and launched. */
+    /* Listed with the lock held once the run is made. */
     return pending->cancellable.is_listed &&
                    pending->cancellable.cancel == cancel_component
                ? CPTI_CONST_CONTAINER(pending, struct component, run.pending)->request
@@ -124,6 +134,55 @@ static void free_component(struct cpti_cleanup *cleanup)
     }
 }
 
+/* The first component from @cleanup on, or NULL. Lock of its parent held. */
+static struct component *next_component(struct cpti_cleanup *cleanup)
+{
+    while (cleanup != NULL) {
+        struct component *component =
+            CPTI_CONTAINER(cleanup, struct component, cleanup);
+
+        if (cleanup->run == free_component && component->request != NULL) {
+            return component;
+        }
+        cleanup = cleanup->next;
+    }
+    return NULL;
+}
+
+/* Nothing of it goes on. */
+static bool is_retired(const struct cpt_request *request)
+{
+    return atomic_load_explicit(&request->reference_count, memory_order_acquire) == 0;
+}
+
+void cpti_components_tell(struct cpt_request *request, uint32_t number,
+                          struct cpti_cancellables *told)
+{
+    struct component *at = next_component(request->cleanups);
+
+    for (; at != NULL; at = next_component(at->cleanup.next)) {
+        if (at->is_told || (number != CPTI_NO_TASK && at->task != number)) {
+            continue;
+        }
+        at->is_told = true;
+        if (!is_retired(at->request) || cpti_locks_are_used(request)) {
+            LIST_INSERT_HEAD(told, &at->rest, link);
+        }
+    }
+}
+
+struct cpt_request *cpti_components_chain(struct cpt_request *request,
+                                          struct cpt_request *rest)
+{
+    struct component *at = next_component(request->cleanups);
+
+    for (; at != NULL; at = next_component(at->cleanup.next)) {
+        at->request->nest.next_over = rest;
+        rest = at->request;
+    }
+    return rest;
+}
+
 /* Nothing of it runs any more; the parent will free it. */
 static void retire_component(struct cpt_request *request)
 {
@@ -151,6 +210,26 @@ static uint64_t seed_of(const struct component *component)
     return seed != 0 && call != NULL
                ? cpti_span_id(seed, CPTI_SPAN_OF_CALL | call->number)
                : 0;
+}
+
+/* @component, which runs as @made, can be told to stop from now on. It is not launched
+ * yet: if it is told before, then nothing of it runs. */
+static void list_component(struct component *component, struct cpt_request *made)
+{
+    struct cpt_pending *pending = &component->run.pending;
+    struct cpt_request *parent = component->run.waiter;
+
+    cpti_lock_take(&parent->lock);
+    component->request = made;
+    component->run.open = open_component;
+    pending->cancellable.cancel = cancel_component;
+    pending->cancellable.pending = pending;
+    cpti_cancellable_add(parent, &pending->cancellable);
+    pending->task->has_components = true;
+    if (parent->is_traced && !made->is_traced) {
+        cpti_record_lost(parent);
+    }
+    cpti_lock_release(&parent->lock);
 }
 
 /* The request of @component; the caller sets its input. */
@@ -198,12 +277,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
     if (made->is_traced) {
         made->trace.arrival_ns = component->run.pending.begin_ns;
     }
-    component->request = made;
-    if (parent->is_traced && !made->is_traced) {
-        cpti_lock_take(&parent->lock);
-        cpti_record_lost(parent);
-        cpti_lock_release(&parent->lock);
-    }
+    list_component(component, made);
     return CPT_OK;
 }
 
@@ -290,6 +364,8 @@ static struct component *begin_component(struct cpt_task *task,
         component = cpt_arena_take(&parent->arena, sizeof *component);
     }
     if (component != NULL) {
+        component->task = task->number;
+        component->rest.cancel = cancel_rest;
         component->cleanup.run = free_component;
         component->cleanup.next = parent->cleanups;
         parent->cleanups = &component->cleanup;
@@ -321,12 +397,10 @@ static struct cpt_pending *run_component(struct component *component, const void
         return pending;
     }
     request = component->request;
-    component->run.open = open_component;
     if (input != NULL) {
         memcpy(request->input_place, input, request->plan->input_bytes);
     }
     cpti_request_launch(request, request->input_place, false);
-    cpti_pending_cancel_by(pending, cancel_component);
     return pending;
 }
 

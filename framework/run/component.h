@@ -6,6 +6,8 @@
 
 #include "framework/cpt_graph.h"
 
+#include "framework/run/cancel.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +28,7 @@ struct cpti_nest {
     void (*retire)(struct cpt_request *request);
     struct cpti_quota *quota;       /* memory shared with components; lock, or NULL */
     struct cpt_request *next_freed; /* of the thread that frees it */
+    struct cpt_request *next_over;  /* of the thread that ended the outermost request */
 };
 
 /* The run that @pending, which has not ended, stands for; NULL if it is no component's,
@@ -36,8 +39,23 @@ struct cpt_request *cpti_component_of(const struct cpt_pending *pending);
  * Good as long as that of the waiter. */
 struct cpt_request *cpti_component_request(const struct cpti_run *run);
 
+/* Adds the components that task @number of @request has spawned to @told, to end what
+ * they are and what they have left, each once; CPTI_NO_TASK: those of all its tasks.
+ * Lock of @request held. */
+void cpti_components_tell(struct cpt_request *request, uint32_t number,
+                          struct cpti_cancellables *told);
+
+/* Puts the components of @request before @rest, linked by nest.next_over. Lock of
+ * @request held. */
+struct cpt_request *cpti_components_chain(struct cpt_request *request,
+                                          struct cpt_request *rest);
+
 /* The first step of a task whose body is a component. */
 cpt_status cpti_component_run(struct cpt_task *task);
+
+/* @executor, or if that belongs to a component that was handed over, the one behind it,
+ * which outlives the request. */
+struct cpt_executor *cpti_executor_behind(struct cpt_executor *executor);
 
 /* Where the component of @pending, a run, runs; NULL: it is shared work. */
 struct cpt_executor *cpti_component_executor(const struct cpt_pending *pending);

@@ -211,7 +211,9 @@ static void note_holder(struct cpt_request *request, uint32_t number,
         call->reason = CPT_REASON_FAILED;
     }
     cpti_waiting_remove(task); /* it is never woken */
-    request->blamed = task->wait == NULL ? task : NULL;
+    if (task->wait == NULL) {
+        atomic_store_explicit(&task->turn, CPTI_TURN_LOST, memory_order_relaxed);
+    }
     cpti_record_release(task, call, 0, arrive_ns);
 }
 

@@ -53,8 +53,7 @@ static void burn(const struct cpt_request *request, uint64_t delay_ns)
 {
     const uint64_t begin_ns = monotonic_ns();
 
-    while (monotonic_ns() - begin_ns < delay_ns &&
-           !atomic_load_explicit(&request->is_stopped, memory_order_relaxed)) {
+    while (monotonic_ns() - begin_ns < delay_ns && !cpti_request_is_stopped(request)) {
     }
 }
 

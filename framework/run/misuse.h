@@ -25,7 +25,8 @@
     X(undeclared_value, "values that the task does not declare")                       \
     X(bad_input, "runs started without their input")                                   \
     X(free_unlocked, "mutexes unlocked that were free")                                \
-    X(held_freed, "mutexes freed that were held")
+    X(held_freed, "mutexes freed that were held")                                      \
+    X(unbalanced, "parts left that were not entered")
 
 enum cpti_misuse {
 #define CPTI_MISUSE_ENUM_(name, help) cpti_misuse_##name,

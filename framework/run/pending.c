@@ -212,8 +212,7 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
 {
     struct cpt_request *request = task->request;
     struct cpti_demand *demand = cpti_request_demand(request, number);
-    const cpt_status outcome =
-        atomic_load_explicit(&request->progress[number].outcome, memory_order_acquire);
+    const cpt_status outcome = cpti_request_outcome(request, number);
 
     made->stands_for = number + 1;
     cpti_pending_begin(made, CPTI_PENDING_TASK, task, now_ns);

@@ -81,8 +81,12 @@ cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *p
 cpt_status cpti_pending_check_timer(struct cpt_task *task,
                                     const struct cpt_pending *pending);
 
-/* Makes the task wait as it asked. 1: it does, and is not the caller's any more; 0: it
- * goes on at once; less than 0: the status with which it fails. */
+/* cpti_task_wait(): the task was given up, or its request stopped. */
+enum { CPTI_WAIT_LEFT = 2 };
+
+/* Makes the task wait as it asked. 1: it does, and is not the caller's any more;
+ * CPTI_WAIT_LEFT: it will not go on, and is still the caller's; 0: it goes on at once;
+ * less than 0: the status with which it fails. */
 int cpti_task_wait(struct cpt_task *task);
 
 /* @pending, which has ended, was the last one that @task waited for. The task if it is

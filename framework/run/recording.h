@@ -211,7 +211,7 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
  * are no longer noted, although steps may continue and calls may still end. */
 static inline bool cpti_record_is_over(const struct cpt_request *request)
 {
-    return atomic_load_explicit(&request->is_stopped, memory_order_relaxed) != 0;
+    return cpti_request_is_stopped(request);
 }
 
 /* A wait, and which task or call released it. */

@@ -19,6 +19,7 @@
 #include "framework/pool/pool.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
+#include "framework/run/held.h"
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 
@@ -223,7 +224,7 @@ void cpti_request_free(struct cpt_request *request)
 void cpti_request_discard(struct cpt_request *request)
 {
     if (request->status != CPT_OK) { /* now, as it is freed perhaps much later */
-        cpti_cancellables_cancel(&request->held_locks);
+        cpti_held_release(request, CPTI_NO_TASK);
     }
     if (request->nest.retire != NULL) {
         request->nest.retire(request);
@@ -332,7 +333,8 @@ static bool note_outcome(struct cpt_request *request, cpt_status status,
             request->refusal_text = task->sentence;
         }
         request->sentence = sentence_of(request, status, task);
-        atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
+        (void)atomic_fetch_or_explicit(&request->stops, CPTI_STOP_ALL,
+                                       memory_order_relaxed);
     }
     return true;
 }
@@ -359,6 +361,10 @@ bool cpti_request_end(struct cpt_request *request, cpt_status status,
         cpti_request_cancel_ongoing(request); /* after the answer */
     } else {
         cpti_deadline_end(request);
+        /* Who asks for the first one now sees that the request has ended. */
+        if (atomic_load_explicit(&request->uses_locks, memory_order_relaxed)) {
+            cpti_locks_end(request);
+        }
     }
     (void)give_back(request, CPTI_OWN_REFERENCE); /* the caller has another one */
     return true;
@@ -549,11 +555,13 @@ static void wait_until_gone(struct waiter *waiter)
     if (atomic_compare_exchange_strong_explicit(&waiter->state, &runs, WAITER_SLEEPS,
                                                 memory_order_acq_rel,
                                                 memory_order_acquire)) {
+        cpti_pool_block_thread(CPTI_POOL_WAIT_WITHIN); /* it may be of another pool */
         cpti_lock_take(&waiter->lock);
         while (!waiter->is_gone) {
             (void)pthread_cond_wait(&waiter->gone, &waiter->lock.mutex);
         }
         cpti_lock_release(&waiter->lock);
+        cpti_pool_unblock_thread();
     }
     (void)pthread_cond_destroy(&waiter->gone);
     cpti_lock_deinit(&waiter->lock);

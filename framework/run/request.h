@@ -79,9 +79,10 @@ struct cpt_pending {
                                      the pending has ended */
     struct cpt_pending *next;     /* outstanding ones of the task, oldest first: */
     struct cpt_pending *previous; /* guarded by the request's lock */
-    struct cpt_pending *next_waiter; /* for the same task; guarded likewise */
-    struct cpt_trace_call *call;     /* its record; NULL if there is none */
-    const struct cpt_stub *stub;     /* of a call; else NULL */
+    struct cpt_pending *next_waiter;           /* for the same task; guarded likewise */
+    struct cpt_trace_call *call;               /* its record; NULL if there is none */
+    const struct cpt_stub *stub;               /* of a call; else NULL */
+    const struct cpt_transport_call *outbound; /* of a call: what goes out; else NULL */
     const char *target; /* of a call: the one that was picked, if its stub has several;
                            guarded by the request's lock */
     const struct cpti_resource *resource; /* of a lock; else NULL */
@@ -93,6 +94,7 @@ struct cpt_pending {
     unsigned char kind;    /* enum cpti_pending_kind */
     bool is_completed;     /* what it stands for has said so; guarded likewise */
     bool has_no_timer;     /* its timer could not be set; see await.c */
+    bool is_sent;          /* a call that has got a connection; atomic, relaxed */
 };
 
 /* One task of one request, all its life. */
@@ -105,9 +107,20 @@ struct cpti_progress {
      * next one's number + 1) and belongs to the thread that has the list.
      */
     _Atomic uint32_t missing_input_count;
-    /* CPT_WAITING until it has ended. Release by its last step; acquire by readers of
-     * its output that did not wait for it. */
+    /* CPT_WAITING until it has ended; in between CPTI_GIVEN_UP, if it was given up
+     * before. Release by its last step; acquire by readers of its output that did not
+     * wait for it. */
     _Atomic int32_t outcome;
+};
+
+/* The outcome of a task that was given up and has not ended: a step of it runs, or it
+ * is yet to be found where it would begin. It ends as CPT_CANCELLED. */
+enum { CPTI_GIVEN_UP = CPT_WAITING + 1 };
+
+/* What of a request was stopped, in cpt_request.stops. */
+enum {
+    CPTI_STOP_ALL = 1, /* it has failed: no task begins a step any more */
+    CPTI_STOP_SOME = 2 /* tasks were given up: those whose outcome says so */
 };
 
 /* What is noted of each traced task. */
@@ -149,15 +162,28 @@ struct cpti_task_trace {
 struct cpti_demand {
     struct cpt_pending *waiters; /* which stand for it */
     uint64_t started_ns;         /* if traced */
-    uint32_t starter;            /* number + 1 of the task that started it first */
-    bool is_started;
+    struct cpt_task *task; /* its activation, from when it first waits until it has
+                                    ended and left nothing; else NULL */
+    uint32_t starter;      /* number + 1 of the task that started it first */
+    uint32_t next_given;   /* of those that are just being given up: number + 1 */
+    uint32_t gone_count;   /* of the tasks that may start it, those that failed or
+                                    were given up */
     uint16_t waiter; /* number + 1 of a task that waited for it; if edges are kept */
+    bool is_started;
+    bool is_given; /* it was given up, perhaps when it had ended */
 };
 
 /* A list of ready tasks, linked through their progress: numbers + 1; 0: none. */
 struct cpti_ready {
     uint32_t first;
     uint32_t last;
+};
+
+/* Whose an activation is that does not wait any more, cpt_task.turn. */
+enum {
+    CPTI_TURN_STEP,   /* of the thread that runs its step */
+    CPTI_TURN_QUEUED, /* its next step is queued */
+    CPTI_TURN_LOST    /* and will not run, as the task was given up */
 };
 
 /* An activation: one task of a request while it runs or waits. */
@@ -190,6 +216,9 @@ struct cpt_task {
     /* Guarded by the request's lock. All zero at the beginning of a task. */
     bool is_waiting;
     bool has_runner_up;
+    bool has_held;       /* a lock, perhaps not any more */
+    bool has_components; /* it has spawned some */
+    atomic_uchar turn;   /* CPTI_TURN_…; relaxed; set to QUEUED with the lock held */
     uint32_t await_number;      /* of the wait that it asked for last … */
     uint32_t wanted_count;      /* … and how many of its pendings must still end */
     struct cpt_pending *oldest; /* outstanding, started by it */
@@ -305,7 +334,9 @@ struct cpt_request {
 
     /* Its own is CPTI_OWN_REFERENCE, others count 1. Acq_rel: the last one sees all. */
     atomic_uint_least32_t reference_count;
-    atomic_uchar is_stopped; /* relaxed: a hint to begin nothing more */
+    atomic_uchar stops;      /* CPTI_STOP_…; relaxed: a hint to begin nothing more */
+    atomic_uchar uses_locks; /* it or a component has asked for one, if it is no
+                                component itself; set with the lock held; relaxed */
     atomic_uchar is_ended;   /* set once, with the lock held; release and acquire */
     /* The free activations of the block, a bit each; acq_rel if shared. */
     _Atomic uint64_t free_activations;
@@ -334,12 +365,12 @@ struct cpt_request {
                                            after the start of its task */
     struct cpt_task *spare;             /* guarded by lock */
     LIST_HEAD(, cpt_task) waiting;      /* those that wait; guarded by lock */
-    struct cpt_task *blamed;       /* it waited between two steps when the request took
-                                       too long or was cancelled, and is in no list of
-                                       those that wait: it is never woken; likewise */
-    struct cpti_wait *spare_waits; /* guarded by lock */
-    struct cpti_wait *made_waits;  /* all of them; guarded by lock */
-    uint32_t wait_count;           /* in cpt_wait(), see wait.c; guarded by lock */
+    atomic_uint need_count; /* steps that block until it, or a task of it, has ended,
+                               and locks that its tasks hold; see wait.c */
+    atomic_uint kept_locks; /* likewise, by cpt_mutex_lock() across waits; a hint */
+    struct cpti_wait *spare_waits;    /* guarded by lock */
+    struct cpti_wait *made_waits;     /* all of them; guarded by lock */
+    uint32_t wait_count;              /* in cpt_wait(), see wait.c; guarded by lock */
     struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
@@ -360,9 +391,16 @@ struct cpt_request {
 };
 
 enum {
-    CPTI_REQUEST_BYTES_DEFAULT = 16 << 20, /* the limit of memory of one request */
-    CPTI_FAILED_CALL_BYTES = 200           /* of the text of a call that failed */
+    CPTI_REQUEST_BYTES_DEFAULT = 16 << 20, /* the limits of memory of one request … */
+    CPTI_REQUEST_PART = 8,                 /* … or this part of cpt_memory_max() */
+    CPTI_FAILED_CALL_BYTES = 400           /* of the text of a call that failed */
 };
+
+/* The limit of one request, and that of its trace, whose options say none. */
+static inline size_t cpti_request_bytes_default(void)
+{
+    return cpt_memory_part(CPTI_REQUEST_BYTES_DEFAULT, CPTI_REQUEST_PART);
+}
 
 /* The request's own reference, so that it can be told from all others. */
 #define CPTI_OWN_REFERENCE (UINT32_C(1) << 31)
@@ -447,6 +485,24 @@ static inline void *cpti_request_value(const struct cpt_request *request,
                                        uint32_t number)
 {
     return request->outputs + request->plan->tasks[number].output_offset;
+}
+
+/* Whether the request has failed, or all of it was given up. */
+static inline bool cpti_request_is_stopped(const struct cpt_request *request)
+{
+    return (atomic_load_explicit(&request->stops, memory_order_relaxed) &
+            CPTI_STOP_ALL) != 0;
+}
+
+/* How task @number has ended; CPT_WAITING: it has not, and was not given up. */
+static inline cpt_status cpti_request_outcome(const struct cpt_request *request,
+                                              uint32_t number)
+{
+    /* Pairs with the release in end_task(): its output is then complete. */
+    const int32_t outcome =
+        atomic_load_explicit(&request->progress[number].outcome, memory_order_acquire);
+
+    return outcome == CPTI_GIVEN_UP ? CPT_CANCELLED : outcome;
 }
 
 /* The demand for a task that others may start. */

@@ -20,9 +20,12 @@
 
 #include "cpt/container.h"
 #include "framework/run/component.h"
+#include "framework/run/held.h"
 #include "framework/run/overlap.h"
 #include "framework/run/pending.h"
 #include "framework/run/resource.h"
+
+#include <string.h>
 
 enum { NUMBERS_SEEN_MAX = 4096 }; /* tasks of one plan that are looked at */
 
@@ -113,6 +116,53 @@ static const char *kind_of(const struct cpt_pending *pending)
     }
 }
 
+/* What goes out, as the callee tells it, if that is one of ours: without a query, which
+ * may hold secrets. */
+static void write_outbound(struct cpti_json_text *text,
+                           const struct cpt_transport_call *call)
+{
+    enum { TRACE_AT = 3, TRACE_DIGITS = 32, SPAN_AT = 36, SPAN_DIGITS = 16 };
+    const struct cpt_bytes parent = call->traceparent;
+    struct cpt_bytes path = cpt_bytes_of(call->method != NULL ? call->method : "");
+    const char *query = memchr(path.data, '?', path.bytes);
+    char cut[CPT_NAME_BYTES_MAX + 1];
+
+    path.bytes = query != NULL ? (size_t)(query - path.data) : path.bytes;
+    if (call->verb.bytes != 0) {
+        cpti_json_text_string(text, "verb", call->verb);
+    }
+    cpti_json_text_string(text, "path", cpt_name_bound(path, cut));
+    if (parent.bytes >= SPAN_AT + SPAN_DIGITS) { /* else it goes out without one */
+        cpti_json_text_string(text, "trace_id",
+                              (struct cpt_bytes){parent.data + TRACE_AT, TRACE_DIGITS});
+        cpti_json_text_string(text, "span_id",
+                              (struct cpt_bytes){parent.data + SPAN_AT, SPAN_DIGITS});
+    }
+}
+
+static void write_call(struct cpti_json_text *text, const struct cpt_pending *pending)
+{
+    const struct cpt_stub *stub = pending->stub;
+    const char *target = pending->target != NULL ? pending->target : stub->target;
+
+    cpti_json_text_string(text, "name", cpt_bytes_of(stub->name));
+    cpti_json_text_string(text, "target", cpt_bytes_of(target != NULL ? target : ""));
+    cpti_json_text_string(text, "method",
+                          cpt_bytes_of(stub->method != NULL ? stub->method : ""));
+    if (stub->transport != NULL && stub->transport->name != NULL) {
+        cpti_json_text_string(text, "transport", cpt_bytes_of(stub->transport->name));
+    }
+    if (stub->operators != NULL) {
+        cpti_json_text_string(text, "operators", cpt_bytes_of(stub->operators));
+    }
+    if (pending->outbound != NULL) {
+        write_outbound(text, pending->outbound);
+    }
+    if (__atomic_load_n(&pending->is_sent, __ATOMIC_RELAXED)) {
+        cpti_json_text_flag(text, "sent", true);
+    }
+}
+
 static void write_pending(struct snapshot *snapshot, const struct cpt_pending *pending)
 {
     struct cpti_json_text *text = snapshot->text;
@@ -125,12 +175,7 @@ static void write_pending(struct snapshot *snapshot, const struct cpt_pending *p
             text, "name",
             pending->request->plan->tasks[pending->stands_for - 1].frame_name);
     } else if (pending->kind == CPTI_PENDING_CALL && pending->stub != NULL) {
-        cpti_json_text_string(text, "name", cpt_bytes_of(pending->stub->name));
-        cpti_json_text_string(text, "target",
-                              cpt_bytes_of(pending->target != NULL
-                                               ? pending->target
-                                               : pending->stub->target));
-        cpti_json_text_string(text, "method", cpt_bytes_of(pending->stub->method));
+        write_call(text, pending);
     } else if (pending->resource != NULL) {
         write_lock(text, pending->resource);
     } else if (pending->call != NULL && pending->call->name.bytes != 0) {
@@ -182,7 +227,7 @@ static void write_waiting(struct snapshot *snapshot, const struct cpt_task *task
 static bool has_ended(const struct cpt_request *request, uint32_t number)
 {
     return atomic_load_explicit(&request->progress[number].outcome,
-                                memory_order_acquire) != CPT_WAITING;
+                                memory_order_acquire) < CPT_WAITING;
 }
 
 /* Whether task @number runs or waits for a thread. Lock held if @is_shared. */

@@ -21,11 +21,14 @@
 #include "framework/run/task.h"
 
 #include "framework/pool/executor.h"
+#include "framework/pool/pool.h"
 #include "framework/run/delay.h"
+#include "framework/run/held.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/stall.h"
+#include "framework/run/wait.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,9 +76,7 @@ const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
     if (giver == CPTI_NO_TASK) {
         return task->request->input;
     }
-    /* Pairs with the release in end_task(): its output is then complete. */
-    if (atomic_load_explicit(&task->request->progress[giver].outcome,
-                             memory_order_acquire) == CPT_OK) {
+    if (cpti_request_outcome(task->request, giver) == CPT_OK) {
         return cpti_request_value(task->request, giver);
     }
     return is_wanted ? value->otherwise : NULL;
@@ -92,10 +93,7 @@ cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *
         return CPT_INVALID;
     }
     giver = task->request->plan->slots[slot].giver;
-    return giver == CPTI_NO_TASK
-               ? CPT_OK
-               : atomic_load_explicit(&task->request->progress[giver].outcome,
-                                      memory_order_acquire);
+    return giver == CPTI_NO_TASK ? CPT_OK : cpti_request_outcome(task->request, giver);
 }
 
 void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value)
@@ -337,17 +335,43 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is
     }
 }
 
-/* The steps of a task have left something in its activation. */
-static bool clear_used(struct cpt_task *task)
+/* Task @number, whose activation @task was, has ended. What it keeps of locks or leaves
+ * outstanding is given up, if that is not to last: added to @told. Lock held. */
+static void leave(struct cpt_task *task, uint32_t number,
+                  struct cpti_cancellables *told)
+{
+    struct cpt_request *request = task->request;
+
+    if (task->has_held && cpti_locks_are_over(request)) {
+        cpti_held_move(request, number, told);
+    }
+    if (request->plan->tasks[number].is_startable) {
+        struct cpti_demand *demand = cpti_request_demand(request, number);
+
+        if (demand->is_given) {
+            cpti_task_drop_all(task, CPT_CANCELLED, told);
+        }
+        demand->task = task->oldest != NULL ? task : NULL;
+    }
+    task->has_held = false;
+    task->has_components = false;
+    task->trace = NULL; /* what still comes is not noted: cpti_edges_came() */
+}
+
+/* The steps of task @number have left something in its activation. */
+static bool clear_used(struct cpt_task *task, uint32_t number)
 {
     struct cpt_request *request = task->request;
     bool is_free = true;
 
     if (request->is_shared) {
+        struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
+
         cpti_lock_take(&request->lock);
+        leave(task, number, &told);
         is_free = task->oldest == NULL;
-        task->trace = NULL; /* what still comes is not noted: cpti_edges_came() */
         cpti_lock_release(&request->lock);
+        cpti_cancellables_cancel(&told);
     } else {
         task->trace = NULL;
     }
@@ -365,9 +389,57 @@ static bool clear_used(struct cpt_task *task)
  * point at it, so it is not to be used again. */
 static inline bool clear_task(struct cpt_task *task)
 {
+    const uint32_t number = task->number;
+
     /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). */
     __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
-    return !task->is_used || clear_used(task);
+    return !task->is_used || clear_used(task, number);
+}
+
+/* @task, which was given up, ends: none of its steps runs any more. */
+static void end_given_up(struct cpt_task *task)
+{
+    if (task->has_begun) {
+        (void)cpti_record_end(task);
+    }
+    cpti_task_give_up_rest(task);
+    atomic_store_explicit(&task->request->progress[task->number].outcome, CPT_CANCELLED,
+                          memory_order_release);
+}
+
+/* Notes how a task that others may start has ended; false: it was given up before. */
+static bool end_started(struct cpt_task *task, cpt_status status, uint64_t end_ns)
+{
+    struct cpt_request *request = task->request;
+    int32_t waiting = CPT_WAITING;
+
+    if (!atomic_compare_exchange_strong_explicit(
+            &request->progress[task->number].outcome, &waiting, status,
+            memory_order_release, memory_order_relaxed)) {
+        end_given_up(task);
+        return false;
+    }
+    cpti_task_release_waiters(request, task->number, status, end_ns);
+    return true;
+}
+
+/* The task has ended with @status, which is not CPT_OK. */
+static void fail_task(struct cpt_task *task, cpt_status status, uint64_t end_ns,
+                      struct cpti_ready *ready)
+{
+    struct cpt_request *request = task->request;
+
+    if (task->plan->is_required) {
+        if (task->is_used && request->is_shared) {
+            cpti_held_release(request, task->number);
+        }
+        (void)cpti_request_end(request, status, task); /* which gives up all else */
+        return;
+    }
+    if (task->is_used || task->plan->start_count != 0) {
+        cpti_task_give_up_rest(task);
+    }
+    fail_branch(request, task->number, status, end_ns, ready);
 }
 
 /* The last step of the task has returned @status. The task to run next, or
@@ -381,23 +453,17 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
     uint32_t next = CPTI_NO_TASK;
 
     *end_ns = is_traced ? cpti_record_end(task) : 0;
-    atomic_store_explicit(&request->progress[task->number].outcome, status,
-                          memory_order_release);
     if (task->has_slept) {
         cpti_task_end_sleeps(task);
     }
-    if (plan->is_startable) {
-        cpti_task_release_waiters(request, task->number, status, *end_ns);
+    if (!plan->is_startable) {
+        atomic_store_explicit(&request->progress[task->number].outcome, status,
+                              memory_order_release);
+    } else if (!end_started(task, status, *end_ns)) {
+        return CPTI_NO_TASK;
     }
     if (status != CPT_OK) {
-        if (request->is_shared) {
-            cpti_held_release(request, task->number);
-        }
-        if (plan->is_required) {
-            (void)cpti_request_end(request, status, task);
-        } else {
-            fail_branch(request, task->number, status, *end_ns, ready);
-        }
+        fail_task(task, status, *end_ns, ready);
         return CPTI_NO_TASK;
     }
     next = release_successors(request, plan, task->number, is_traced, ready);
@@ -424,20 +490,40 @@ CPTI_SPECIALISED void begin_step(struct cpt_task *task, bool is_traced, uint64_t
     }
 }
 
+/* Something of the request was stopped, and no step of @task runs. true: so was the
+ * task, and what it has is given up; but if all was stopped after a step, how that
+ * ended is still to be noted. */
+static __attribute__((noinline)) bool is_left(struct cpt_task *task, bool has_run)
+{
+    if (cpti_request_is_stopped(task->request)) {
+        if (task->is_used) {
+            cpti_request_cancel_ongoing(task->request); /* what a step has begun */
+            cpti_held_release(task->request, task->number);
+        }
+        return !has_run;
+    }
+    if (cpti_task_is_given_up(task)) {
+        end_given_up(task);
+        return true;
+    }
+    return false;
+}
+
 /*
  * Runs steps of @task until it ends, with the status in *@status, or waits. false: it
- * waits, and does not belong to this thread any more, or the request has failed.
+ * waits, and does not belong to this thread any more, or it was given up, or the
+ * request has failed.
  */
 CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t now_ns,
                                 cpt_status *status)
 {
-    const atomic_uchar *is_stopped = &task->request->is_stopped;
+    const atomic_uchar *stops = &task->request->stops;
     struct cpt_task *outer = current_task; /* a blocked one, below this one */
 
     for (;;) {
         int waits = 0;
 
-        if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
+        if (atomic_load_explicit(stops, memory_order_relaxed) && is_left(task, false)) {
             return false;
         }
         begin_step(task, is_traced, now_ns);
@@ -445,12 +531,15 @@ CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t 
         current_task = task;
         *status = task->next(task);
         current_task = outer;
-        if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
-            cpti_request_cancel_ongoing(task->request); /* what this step has begun */
-            cpti_held_release(task->request, task->number);
+        if (atomic_load_explicit(stops, memory_order_relaxed) && is_left(task, true)) {
+            return false;
         }
         if (*status == CPT_WAITING && task->has_asked) {
+            cpti_locks_keep(task);
             waits = cpti_task_wait(task);
+            if (waits == CPTI_WAIT_LEFT) {
+                (void)is_left(task, true);
+            }
             if (waits > 0) {
                 return false;
             }
@@ -585,6 +674,10 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
     if (next == CPTI_NO_TASK) {
         next = take_ready(request, &ready);
         begin_task(task, next, is_traced);
+    } else if (atomic_exchange_explicit(&task->turn, CPTI_TURN_STEP,
+                                        memory_order_relaxed) == CPTI_TURN_LOST) {
+        cpti_request_release(request); /* it was given up while it was queued */
+        return;
     }
     for (;;) {
         cpt_status status = CPT_OK;
@@ -609,8 +702,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
             now_ns = 0;
             next = take_ready(request, &ready);
         }
-        if (next == CPTI_NO_TASK ||
-            atomic_load_explicit(&request->is_stopped, memory_order_relaxed)) {
+        if (next == CPTI_NO_TASK || cpti_request_is_stopped(request)) {
             break;
         }
         if (task == NULL) {
@@ -668,6 +760,20 @@ static void run_work(struct cpt_work *work)
     struct cpt_task *task = (struct cpt_task *)work;
 
     run_or_watch(task->request, task);
+}
+
+bool cpti_work_is_needed(const struct cpt_work *work)
+{
+    const struct cpt_request *request =
+        work->run == run_work ? ((const struct cpt_task *)work)->request : NULL;
+
+    for (; request != NULL; request = request->nest.parent) {
+        if (atomic_load(&request->need_count) != 0 ||
+            atomic_load(&request->kept_locks) != 0 || request->nest.flight != NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,

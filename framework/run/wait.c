@@ -6,7 +6,9 @@
  * For code that cannot be cut into steps. On the path it is an await like any other:
  * blocked, arrived, resumed. What the thread does meanwhile depends on the executor:
  *
- *      it has `block`    the thread sleeps, and another takes its place (a pool)
+ *      it has `block`    the thread sleeps, and another takes its place (a pool); what
+ *                        the step waits for is *needed*, so that one is always left for
+ *                        it: pool_block.c
  *      it has `help`     the thread runs other work on top of the step: no other thread
  *                        runs its queue (inline, a queue, virtual time)
  *      neither           refused: an event loop that slept would sleep for ever
@@ -33,6 +35,7 @@
 #include "cpt/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/run.h"
 #include "framework/run/task.h"
 
 #include <assert.h>
@@ -47,7 +50,7 @@ static _Thread_local unsigned buried_count;
 
 /* --- Beginning and end --- */
 
-/* The request has failed. */
+/* The request has failed, or the task was given up. */
 static void cancel_wait(struct cpti_cancellable *cancellable)
 {
     struct cpti_wait *wait = CPTI_CONTAINER(cancellable, struct cpti_wait, cancellable);
@@ -145,12 +148,10 @@ static void end(struct cpt_task *task, cpt_status status)
         cpti_waiting_remove(task);
         task->wanted_count = 0;
     }
-    if (status == CPT_INVALID) {
+    if (status != CPT_OK) {
         cpti_record_release(task, NULL, 0, now_ns); /* by nothing */
     }
-    if (status != CPT_CANCELLED) { /* else the response already has its time */
-        cpti_record_resume(task, now_ns, false);
-    }
+    cpti_record_resume(task, now_ns, false);
     uncount(wait);
     task->wait = NULL;
     if (cpti_cancellable_remove(&wait->cancellable)) { /* it is not being told */
@@ -170,11 +171,6 @@ static bool is_stuck(struct cpt_request *request)
     return (count & ~CPTI_OWN_REFERENCE) == request->wait_count;
 }
 
-static bool is_stopped(const struct cpt_request *request)
-{
-    return atomic_load_explicit(&request->is_stopped, memory_order_relaxed);
-}
-
 /* Sleeps until the wait is over, but not longer than @delay_ns. Lock held. */
 static void sleep_a_while(struct cpti_wait *wait, uint64_t delay_ns)
 {
@@ -182,17 +178,18 @@ static void sleep_a_while(struct cpti_wait *wait, uint64_t delay_ns)
                    cpt_clock_now_ns(cpt_clock_monotonic()) + delay_ns);
 }
 
-/* Runs other work of the executor on top; false: there was none. Lock held. */
-static bool help(struct cpt_task *task)
+/* Runs other work of the executor on top, or what its pool needs where it has no other
+ * thread; false: there was none. Lock held. */
+static bool help(struct cpt_task *task, bool helps)
 {
     struct cpt_executor *executor = task->request->executor;
     bool has_run = false;
 
     task->wait->is_buried = true;
     cpti_lock_release(&task->request->lock);
-    buried_count++;
-    has_run = executor->help(executor) != 0;
-    buried_count--;
+    buried_count += helps;
+    has_run = helps ? executor->help(executor) != 0 : cpti_pool_help_needed();
+    buried_count -= helps;
     cpti_lock_take(&task->request->lock);
     task->wait->is_buried = false;
     if (!task->is_waiting) {
@@ -201,22 +198,72 @@ static bool help(struct cpt_task *task)
     return has_run;
 }
 
+/* Whether its thread can be replaced now. Lock held. */
+static void look_again(struct cpt_request *request)
+{
+    cpti_lock_release(&request->lock);
+    cpti_pool_look_again();
+    cpti_lock_take(&request->lock);
+}
+
 /* CPT_OK: what the task waits for has ended; CPT_CANCELLED, CPT_INVALID: it will not.
  * Lock held. */
 static cpt_status wait_until_over(struct cpt_task *task, bool helps)
 {
     struct cpt_request *request = task->request;
 
-    while (task->is_waiting && !is_stopped(request)) {
-        if (helps && (help(task) || !task->is_waiting || is_stopped(request))) {
+    while (task->is_waiting && !cpt_task_is_cancelled(task)) {
+        if (help(task, helps) || !task->is_waiting || cpt_task_is_cancelled(task)) {
             continue;
         }
         if (is_stuck(request)) {
             return CPT_INVALID;
         }
         sleep_a_while(task->wait, helps ? HELP_AGAIN_NS : LOOK_AGAIN_NS);
+        if (task->is_waiting) {
+            look_again(request);
+        }
     }
-    return is_stopped(request) ? CPT_CANCELLED : CPT_OK;
+    return cpt_task_is_cancelled(task) ? CPT_CANCELLED : CPT_OK;
+}
+
+/* --- What others do for it --- */
+
+_Thread_local unsigned cpti_thread_locks __attribute__((tls_model("initial-exec")));
+
+void cpti_thread_block(struct cpt_executor *executor, enum cpti_pool_wait wait)
+{
+    cpti_pool_block_thread(wait);
+    if (executor != NULL && executor->block != NULL && !cpti_pool_is(executor)) {
+        executor->block(executor, 1);
+    }
+}
+
+void cpti_thread_unblock(struct cpt_executor *executor)
+{
+    if (executor != NULL && executor->block != NULL && !cpti_pool_is(executor)) {
+        executor->block(executor, 0);
+    }
+    cpti_pool_unblock_thread();
+}
+
+/* The request whose tasks end @pending; NULL: none does, or it is not known. Shared
+ * work is always needed. */
+static struct cpt_request *needed_for(const struct cpt_pending *pending)
+{
+    return pending->kind == CPTI_PENDING_TASK ? pending->request
+           : pending->kind == CPTI_PENDING_RUN
+               ? cpti_component_request(
+                     CPTI_CONST_CONTAINER(pending, struct cpti_run, pending))
+               : NULL;
+}
+
+static enum cpti_pool_wait wait_of(const struct cpt_pending *pending)
+{
+    return pending->kind == CPTI_PENDING_WORK || pending->kind == CPTI_PENDING_TIMER ||
+                   pending->kind == CPTI_PENDING_CALL
+               ? CPTI_POOL_WAIT_OUTSIDE
+               : CPTI_POOL_WAIT_WITHIN;
 }
 
 /* --- What a step may do --- */
@@ -253,6 +300,27 @@ static cpt_status wait_and_end(struct cpt_task *task, bool helps)
     return status;
 }
 
+/* The same, while its thread is replaced and what it waits for is needed. */
+static cpt_status wait_on_thread(struct cpt_task *task,
+                                 const struct cpt_pending *pending)
+{
+    struct cpt_executor *executor = task->request->executor;
+    struct cpt_request *needed = needed_for(pending);
+    cpt_status status = CPT_OK;
+
+    if (needed != NULL) {
+        atomic_fetch_add(&needed->need_count, 1);
+        cpti_pool_note_needed(needed->executor);
+    }
+    cpti_thread_block(executor, wait_of(pending));
+    status = wait_and_end(task, executor->block == NULL);
+    cpti_thread_unblock(executor);
+    if (needed != NULL) {
+        atomic_fetch_sub(&needed->need_count, 1);
+    }
+    return status;
+}
+
 /* @task does not have to wait for @pending. */
 static void note_passed(struct cpt_task *task, const struct cpt_pending *pending)
 {
@@ -265,7 +333,6 @@ static void note_passed(struct cpt_task *task, const struct cpt_pending *pending
 
 cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
 {
-    struct cpt_executor *executor = task->request->executor;
     cpt_status status = CPT_OK;
 
     if (pending != NULL && pending->kind > CPTI_PENDING_FAILED &&
@@ -286,13 +353,7 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
                    : cpt_fail(task, CPT_LIMIT,
                               "the memory limit of the request was reached");
     }
-    if (executor->block != NULL) {
-        executor->block(executor, 1);
-        status = wait_and_end(task, false);
-        executor->block(executor, 0);
-    } else {
-        status = wait_and_end(task, true);
-    }
+    status = wait_on_thread(task, pending);
     return status == CPT_INVALID
                ? cpt_fail(task, CPT_INVALID,
                           "nothing is left that could end what this task waits for")

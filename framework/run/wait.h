@@ -4,17 +4,16 @@
 #ifndef CPT_WAIT_H
 #define CPT_WAIT_H
 
-#include "framework/run/cancel.h"
+#include "framework/pool/pool.h"
+#include "framework/run/request.h"
 
 #include <pthread.h>
-
-struct cpt_task;
 
 /* The wait of a step in cpt_wait(). In the arena of its request, whose lock guards
  * it. */
 struct cpti_wait {
     struct cpti_cancellable cancellable; /* listed while it lasts: told if the request
-                                            fails */
+                                            fails, or the task is given up */
     struct cpt_request *request;
     pthread_cond_t is_over;
     bool is_buried;  /* its thread runs something else meanwhile */
@@ -28,5 +27,44 @@ void cpti_wait_end(struct cpt_task *task);
 
 /* The request is about to be freed, and its arena with it: destroys its waits. */
 void cpti_wait_deinit(struct cpt_request *request);
+
+/* --- Any thread that blocks --- */
+
+/* This thread, which runs a step of @executor (NULL: none), blocks; it continues. The
+ * pool that it is of, if any, replaces it meanwhile. */
+void cpti_thread_block(struct cpt_executor *executor, enum cpti_pool_wait wait);
+void cpti_thread_unblock(struct cpt_executor *executor);
+
+/*
+ * Locks that steps of this thread have taken by cpt_mutex_lock() and not given back.
+ * Where a step returns to wait, they become its request's (kept_locks): what goes on
+ * with it is needed by those who wait for them. A hint: another thread may unlock.
+ */
+extern _Thread_local unsigned cpti_thread_locks
+    __attribute__((tls_model("initial-exec")));
+
+static inline void cpti_locks_taken(const struct cpt_task *task)
+{
+    cpti_thread_locks += task != NULL;
+}
+
+static inline void cpti_locks_given_back(const struct cpt_task *task)
+{
+    if (task != NULL &&
+        atomic_load_explicit(&task->request->kept_locks, memory_order_relaxed) != 0) {
+        atomic_fetch_sub(&task->request->kept_locks, 1);
+    } else if (cpti_thread_locks != 0) {
+        cpti_thread_locks--;
+    }
+}
+
+/* The step of @task returns, to wait. */
+static inline void cpti_locks_keep(const struct cpt_task *task)
+{
+    if (__builtin_expect(cpti_thread_locks != 0, 0)) {
+        atomic_fetch_add(&task->request->kept_locks, cpti_thread_locks);
+        cpti_thread_locks = 0;
+    }
+}
 
 #endif
