@@ -15,8 +15,8 @@
  *
  * Seats. A thread needs a *seat* to be awake; there are as many seats as workers. A
  * thread that finds nothing to do leaves its seat and sleeps. A thread that blocks
- * inside a task leaves its seat, too, and an extra thread can take it (it is made when
- * first needed, and later sleeps until it is needed again). So at any time
+ * inside a task leaves its seat, too, and an extra thread can take it (pool_block.c; it
+ * is made when first needed, and later sleeps until it is needed again). So at any time
  *
  *      sleeping threads >= free seats
  *
@@ -92,8 +92,7 @@ static void count_up(uint64_t *counter)
 
 /* --- Work in and out --- */
 
-/* Lock held. */
-static void put_in_inbox(struct cpti_pool *pool, struct cpt_work *work)
+void cpti_pool_put_in_inbox(struct cpti_pool *pool, struct cpt_work *work)
 {
     work->next = NULL;
     *(pool->first != NULL ? &pool->last->next : &pool->first) = work;
@@ -166,9 +165,12 @@ static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
     }
     cpti_lock_take(&pool->lock);
     pool->spilled_count += place != NULL;
-    put_in_inbox(pool, work);
-    /* With the lock held: once the work has run, the pool may be freed. */
-    cpti_pool_wake_one(pool);
+    cpti_pool_put_in_inbox(pool, work);
+    /* With the lock held: once the work has run, the pool may be freed; and whether it
+     * is tight does not change. */
+    if (!atomic_load(&pool->is_tight) || cpti_work_is_needed(work)) {
+        cpti_pool_wake_one(pool);
+    }
     cpti_lock_release(&pool->lock);
 }
 
@@ -241,8 +243,11 @@ static int pool_yield(struct cpt_executor *executor, struct cpt_work *work)
         cpti_pool_stand_up(pool, place); /* it may continue beside the workers */
         return 0;
     }
+    if (atomic_load(&pool->is_tight)) {
+        return 0; /* this is needed more than what waits */
+    }
     cpti_lock_take(&pool->lock);
-    put_in_inbox(pool, work);
+    cpti_pool_put_in_inbox(pool, work);
     cpti_lock_release(&pool->lock);
     return 1;
 }
@@ -354,7 +359,9 @@ void cpti_pool_tell_quiet(struct cpti_pool *pool)
 static bool sleep_until_woken(struct cpti_pool *pool, uint_fast32_t change)
 {
     (void)atomic_fetch_add(&pool->state, change);
-    if (cpti_pool_has_work(pool) && cpti_pool_take_seat(pool)) {
+    if ((atomic_load(&pool->is_tight) ? cpti_pool_has_needed(pool)
+                                      : cpti_pool_has_work(pool)) &&
+        cpti_pool_take_seat(pool)) {
         return true;
     }
     cpti_pool_tell_quiet(pool);
@@ -385,16 +392,18 @@ static uint_fast32_t run_works(struct cpti_pool *pool, struct cpti_place *place)
 
     for (;;) {
         struct cpt_work *work = NULL;
+        bool is_tight = false;
 
         if (!is_searching && gives_way(pool)) {
             return 0;
         }
-        work = take_next(pool, place);
-        if (work == NULL) {
-            if (!is_searching) {
-                (void)atomic_fetch_add(&pool->state, CPTI_SEARCHER);
-                is_searching = true;
-            }
+        is_tight = atomic_load(&pool->is_tight);
+        work = is_tight ? cpti_pool_take_needed(pool) : take_next(pool, place);
+        if (work == NULL && !is_searching) {
+            (void)atomic_fetch_add(&pool->state, CPTI_SEARCHER);
+            is_searching = true;
+        }
+        if (work == NULL && !is_tight) {
             work = cpti_pool_search(pool, place, NULL, NULL);
         }
         if (work == NULL) {
@@ -459,8 +468,7 @@ struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool)
     return add_place(pool);
 }
 
-/* Adds a place with a sleeping thread. Lock held. */
-static bool add_thread(struct cpti_pool *pool)
+bool cpti_pool_add_thread(struct cpti_pool *pool)
 {
     struct cpti_place *place = cpti_pool_take_place(pool);
 
@@ -479,78 +487,17 @@ static bool add_thread(struct cpti_pool *pool)
 
 /* --- Blocking --- */
 
-/* Whether a thread will replace one that blocks: an extra one sleeps, or is made. Lock
- * held. */
-static bool has_replacement(struct cpti_pool *pool)
-{
-    return pool->blocked_count < pool->thread_count - pool->worker_count ||
-           (pool->thread_count < pool->worker_count + pool->extra_max &&
-            add_thread(pool));
-}
-
-/* Whether the thread has left its seat. */
-static bool begin_block(struct cpti_pool *pool, struct cpti_place *place)
-{
-    bool has_left_seat = false;
-
-    cpti_lock_take(&pool->lock);
-    has_left_seat = has_replacement(pool);
-    place->has_left_seat = has_left_seat;
-    if (has_left_seat) {
-        pool->blocked_count++;
-        (void)atomic_fetch_add(&pool->state, CPTI_SEAT);
-    } else {
-        pool->refused_count++;
-        LIST_INSERT_HEAD(&pool->refused, place, refused);
-    }
-    cpti_lock_release(&pool->lock);
-    return has_left_seat;
-}
-
-static void end_block(struct cpti_pool *pool, struct cpti_place *place)
-{
-    struct cpti_place *refused = NULL;
-
-    cpti_lock_take(&pool->lock);
-    refused = LIST_FIRST(&pool->refused);
-    if (!place->has_left_seat) {
-        LIST_REMOVE(place, refused);
-    } else if (refused != NULL) {
-        /* Another thread blocks on its seat, as none could take it: this one does. */
-        refused->has_left_seat = true;
-        LIST_REMOVE(refused, refused);
-    } else {
-        pool->blocked_count--;
-        (void)atomic_fetch_sub(&pool->state, CPTI_SEAT);
-    }
-    place->has_left_seat = false;
-    cpti_lock_release(&pool->lock);
-}
-
 static void pool_block(struct cpt_executor *executor, int is_blocked)
 {
-    struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_own_place(pool);
+    struct cpti_place *place = cpti_pool_own_place(cpti_pool_of(executor));
 
     if (place == NULL) {
         return; /* it has no seat */
     }
-    if (place->is_guest) {
-        if (is_blocked) {
-            cpti_pool_stand_up(pool, place);
-        }
-        return;
-    }
     if (is_blocked) {
-        if (place->block_depth++ == 0 && begin_block(pool, place) &&
-            cpti_pool_has_work(pool)) {
-            cpti_pool_wake_one(pool);
-        }
-        return;
-    }
-    assert(place->block_depth != 0);
-    if (--place->block_depth == 0) {
-        end_block(pool, place);
+        cpti_pool_begin_block(place, CPTI_POOL_WAIT_FOREIGN);
+    } else {
+        cpti_pool_end_block(place);
     }
 }
 
@@ -605,8 +552,9 @@ static cpt_status check_options(struct cpt_pool_options *options,
 
 static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
 {
-    const unsigned places_max =
-        options->worker_count + options->extra_worker_count_max + CPTI_POOL_GUESTS_MAX;
+    const unsigned places_max = options->worker_count +
+                                options->extra_worker_count_max +
+                                CPTI_POOL_RESERVE_MAX + CPTI_POOL_GUESTS_MAX;
     struct cpti_pool *pool = cpt_alloc_zeroed(
         options->alloc, sizeof *pool + places_max * sizeof(struct cpti_place *));
 
@@ -616,7 +564,7 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
     pool->alloc = options->alloc;
     cpti_timer_thread_init(&pool->timers, options->alloc);
     pool->worker_count = options->worker_count;
-    pool->extra_max = options->extra_worker_count_max;
+    pool->block_max = options->worker_count + options->extra_worker_count_max;
     pool->places_max = places_max;
     pool->spin_ns = processor_count() > 1 ? SPIN_NS : 0;
     (void)snprintf(pool->name, sizeof pool->name, "%s",
@@ -631,6 +579,7 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
                                            .yield = pool_yield,
                                            .queue_length = pool_queue_length};
     atomic_init(&pool->state, CPTI_NO_SEAT + pool->worker_count * CPTI_SEAT);
+    cpti_pool_init_blocks(pool);
     (void)sem_init(&pool->wake, 0, 0);
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);
     (void)pthread_cond_init(&pool->is_quiet, NULL);
@@ -655,7 +604,7 @@ struct cpt_executor *cpt_pool_new(const struct cpt_pool_options *given,
     }
     cpti_lock_take(&pool->lock);
     while (is_complete && pool->thread_count < pool->worker_count) {
-        is_complete = add_thread(pool);
+        is_complete = cpti_pool_add_thread(pool);
     }
     cpti_lock_release(&pool->lock);
     if (!is_complete) {
@@ -724,7 +673,9 @@ struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor)
     counts.spilled = pool->spilled_count;
     counts.refused = pool->refused_count;
     counts.unmade = pool->unmade_count;
-    counts.extra = pool->thread_count - pool->worker_count;
+    counts.reserve =
+        pool->thread_count > pool->block_max ? pool->thread_count - pool->block_max : 0;
+    counts.extra = pool->thread_count - counts.reserve - pool->worker_count;
     for (unsigned i = 0; i < cpti_pool_place_count(pool); i++) {
         counts.stolen +=
             __atomic_load_n(&pool->places[i]->stolen_count, __ATOMIC_RELAXED);

@@ -48,6 +48,39 @@ bool cpti_pool_enter(struct cpt_executor *executor);
 void cpti_pool_exit(struct cpt_executor *executor, bool (*is_over)(void *context),
                     void *context);
 
+/* Whether @executor, which may be NULL, is a pool. */
+bool cpti_pool_is(const struct cpt_executor *executor);
+
+/* --- Threads that block; see pool_block.c --- */
+
+/* What a thread that blocks waits for. */
+enum cpti_pool_wait {
+    CPTI_POOL_WAIT_WITHIN,  /* work of this process, or a lock that such work has */
+    CPTI_POOL_WAIT_OUTSIDE, /* a timer, another service: it ends without us */
+    CPTI_POOL_WAIT_FOREIGN  /* not known: code of the application blocks */
+};
+
+/* This thread is about to block, or continues: of whichever pool it is, if of any. May
+ * be nested: then the outermost counts. */
+void cpti_pool_block_thread(enum cpti_pool_wait wait);
+void cpti_pool_unblock_thread(void);
+
+/* For a thread that blocks, now and then: there may have been no memory for a thread or
+ * a timer when it began. */
+void cpti_pool_look_again(void);
+
+/* For a thread that blocks, before it sleeps: runs a work of its pool that is needed,
+ * if no other thread could. false: there is none, or another could. */
+bool cpti_pool_help_needed(void);
+
+/* Work that waits in @executor, which may be a pool, has become needed. */
+void cpti_pool_note_needed(struct cpt_executor *executor);
+
+/* Whether a step that blocks waits for what @work does, or for a lock that it will
+ * give back: a hint. Made by framework/run, which knows what works are. With locks
+ * held: it takes none. */
+bool cpti_work_is_needed(const struct cpt_work *work);
+
 /* What a pool has counted since it was made. Any thread. */
 struct cpti_pool_counts {
     uint64_t woken;   /* threads woken, as there was work and none searched */
@@ -56,7 +89,8 @@ struct cpti_pool_counts {
     uint64_t spilled; /* … because the deque was full */
     uint64_t refused; /* blocked threads that had no replacement: the limit, … */
     uint64_t unmade;  /* … or the system made no thread */
-    unsigned extra;   /* threads beyond worker_count that exist */
+    unsigned extra;   /* threads beyond worker_count that exist … */
+    unsigned reserve; /* … and those beyond extra_worker_count_max */
 };
 struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor);
 

@@ -46,9 +46,13 @@ static struct cpti_place *take_guest_place(struct cpti_pool *pool)
     return place;
 }
 
-/* Takes a seat for a guest, but leaves one for the workers. */
+/* Takes a seat for a guest, but leaves one for the workers; the one of a tight pool is
+ * for its reserve. */
 static bool sit_down(struct cpti_pool *pool)
 {
+    if (atomic_load(&pool->is_tight)) {
+        return false;
+    }
     if (atomic_fetch_add(&pool->seated_guest_count, 1) + 1 < pool->worker_count) {
         (void)atomic_fetch_sub(&pool->state, CPTI_SEAT);
         return true;

@@ -9,14 +9,15 @@
 #include "cpt/container.h"
 #include "framework/pool/deque.h"
 #include "framework/pool/lock.h"
+#include "framework/pool/pool.h"
 #include "framework/pool/timer_thread.h"
 
 #include <semaphore.h>
-#include <sys/queue.h>
 
 enum {
     CPTI_POOL_CACHE_LINE = 64,
-    CPTI_POOL_GUESTS_MAX = 64 /* with a place, at one time */
+    CPTI_POOL_GUESTS_MAX = 64,   /* with a place, at one time */
+    CPTI_POOL_RESERVE_MAX = 1024 /* threads beyond the limit: see pool_block.c */
 };
 
 /* What belongs to one thread that runs a pool's work: a worker or a guest (pool.h). */
@@ -27,11 +28,11 @@ struct cpti_place {
     uint64_t stolen_count; /* written by its thread; see count_up() */
     uint32_t local_count;  /* works since it looked into the inbox */
     uint32_t block_depth;
-    bool has_left_seat;             /* while it blocks; guarded by lock */
-    bool is_guest;                  /* of a guest, or of no thread at present */
-    bool is_taken;                  /* a guest has it; guarded by lock */
-    bool has_seat;                  /* a guest: it counts as a worker */
-    LIST_ENTRY(cpti_place) refused; /* see struct cpti_pool; guarded by lock */
+    uint32_t help_depth; /* works that it runs while it blocks */
+    uint32_t stalled_in; /* while it blocks: see struct cpti_pool; guarded by lock */
+    bool is_guest;       /* of a guest, or of no thread at present */
+    bool is_taken;       /* a guest has it; guarded by lock */
+    bool has_seat;       /* a guest: it counts as a worker */
     pthread_t thread;
     char pad[CPTI_POOL_CACHE_LINE]; /* thieves read the deque, but none of the above */
     struct cpti_deque deque;
@@ -42,7 +43,7 @@ struct cpti_pool {
     const struct cpt_alloc *alloc;
     char name[CPT_NAME_BYTES_MAX + 1];
     unsigned worker_count;
-    unsigned extra_max;
+    unsigned block_max; /* steps that may block before the pool is tight */
     unsigned places_max;
     unsigned spin_ns;
 
@@ -53,6 +54,7 @@ struct cpti_pool {
     atomic_uint_fast32_t seated_guest_count; /* guests with a seat */
     atomic_bool is_stopping;
     atomic_bool is_over;
+    atomic_bool is_tight; /* see pool_block.c; written with the lock held */
     atomic_uint_fast64_t woken_count;
     char pad1[CPTI_POOL_CACHE_LINE];
 
@@ -67,10 +69,20 @@ struct cpti_pool {
     uint64_t unmade_count;
     unsigned guest_count; /* guests with a place */
     unsigned thread_count;
-    unsigned blocked_count; /* threads that block and have left their seats */
-    LIST_HEAD(, cpti_place)
-    refused; /* threads that block on their seats: no other
-                                        thread could take them */
+    /* What follows is about blocking, see pool_block.c. */
+    unsigned blocked_count; /* threads that block */
+    unsigned seat_count;    /* how many others may run; free ones are in `state` */
+    unsigned stalled_count; /* threads that wait for the world and made the pool tight
+                               in this … */
+    uint32_t tight_number;  /* … spell: how often it has become tight */
+    uint64_t ended_count;   /* blocks that have ended … */
+    uint64_t seen_count;    /* … when the valve looked */
+    unsigned valve_ticks;   /* how long it waits between two looks … */
+    unsigned ticks_left;    /* … until the next one */
+    bool is_valve_set;
+    bool is_open;        /* one work of any kind may run */
+    bool prefers_oldest; /* of those that wait when it is open */
+    struct cpt_timer valve;
 
     char pad2[CPTI_POOL_CACHE_LINE];
     struct cpti_timer_thread timers;
@@ -159,9 +171,6 @@ static inline struct cpti_place *cpti_pool_own_place(const struct cpti_pool *poo
     return place != NULL && place->pool == pool ? place : NULL;
 }
 
-/* Whether @executor, which may be NULL, is a pool. */
-bool cpti_pool_is(const struct cpt_executor *executor);
-
 /* A place that no thread has, or a new one; NULL: no memory. Lock held. */
 struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool);
 
@@ -174,6 +183,26 @@ void cpti_pool_stop_searching(struct cpti_pool *pool);
 
 /* A seat has become free: cpt_pool_free() may wait for that. */
 void cpti_pool_tell_quiet(struct cpti_pool *pool);
+
+/* A place with a sleeping thread; false: the system makes no thread. Lock held. */
+bool cpti_pool_add_thread(struct cpti_pool *pool);
+
+/* Lock held. */
+void cpti_pool_put_in_inbox(struct cpti_pool *pool, struct cpt_work *work);
+
+/* --- pool_block.c, for the pool --- */
+
+void cpti_pool_init_blocks(struct cpti_pool *pool);
+
+/* The next work of a tight pool; NULL: there is none that may run now. */
+struct cpt_work *cpti_pool_take_needed(struct cpti_pool *pool);
+
+/* Whether there is work that may run now, in a pool that may be tight. */
+bool cpti_pool_has_needed(struct cpti_pool *pool);
+
+/* This thread, which has @place, blocks; it continues. */
+void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait);
+void cpti_pool_end_block(struct cpti_place *place);
 
 /* --- pool_guest.c, for the pool --- */
 

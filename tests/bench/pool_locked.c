@@ -35,6 +35,19 @@
 #define cpti_pool_help_own       bench_locked_pool_help_own
 #define cpti_pool_leave          bench_locked_pool_leave
 #define cpti_pool_count          bench_locked_pool_count
+#define cpti_pool_put_in_inbox   bench_locked_pool_put_in_inbox
+#define cpti_pool_add_thread     bench_locked_pool_add_thread
+#define cpti_pool_begin_block    bench_locked_pool_begin_block
+#define cpti_pool_end_block      bench_locked_pool_end_block
+#define cpti_pool_init_blocks    bench_locked_pool_init_blocks
+#define cpti_pool_take_needed    bench_locked_pool_take_needed
+#define cpti_pool_has_needed     bench_locked_pool_has_needed
+#define cpti_pool_block_thread   bench_locked_pool_block_thread
+#define cpti_pool_unblock_thread bench_locked_pool_unblock_thread
+#define cpti_pool_look_again     bench_locked_pool_look_again
+#define cpti_pool_help_needed    bench_locked_pool_help_needed
+#define cpti_pool_note_needed    bench_locked_pool_note_needed
 
 #include "framework/pool/pool.c"
+#include "framework/pool/pool_block.c"
 #include "framework/pool/pool_guest.c"
