@@ -19,11 +19,16 @@
  *      --listen HOST:PORT     CPT_LISTEN       port 0: any free one, which is printed
  *      --to SERVICE=URL,...   CPT_TO           where the stubs of SERVICE find it;
  *                                              SERVICE=URL,URL: several targets
+ *      --operators-of SERVICE=HOST:PORT,... or SERVICE=:PORT
+ *                             CPT_OPERATORS_OF where SERVICE tells operators of its
+ *                                              requests, for `cpt wait`
  *      --probability P        CPT_PROBABILITY  of tracing a request; 0: never
  *      --log DIRECTORY        CPT_LOG          records of traced requests, in files
  *      --spans DIRECTORY      CPT_SPANS        their spans, for Jaeger and others
  *      --graph K              CPT_GRAPH        keeps whole graphs beside the log, of
  *                                              one in K; 0: only what callers keep
+ *      --log-keep SIZE        CPT_LOG_KEEP     of each of these: the oldest files are
+ *                                              removed; default 4GiB; or all
  *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a
  *                                              path; or certificates, dns:a.shop
  *      --workers N            CPT_WORKERS      threads; default: the processors
@@ -37,6 +42,8 @@
  *      --tls-clients-only     CPT_TLS_CLIENTS_ONLY  clients without one are refused
  *      --tls-ca FILE          CPT_TLS_CA            who signs those of services that it
  *                                                   calls; default: the system's
+ *      --version                               prints `version`, and that of cpt
+ *      --help
  *
  * SIGHUP begins another file of the log, and reads settings and certificates. Tasks run
  * on a pool, so their steps may block. When it serves it prints "NAME listens on
@@ -109,8 +116,9 @@ struct cpt_main_options {
                                       transports that are NULL are set. */
     const char *listen;            /* default "127.0.0.1:8080" */
     const struct cpt_main_flag *flags; /* ended by {NULL} */
-    /* Called when all is made and nothing serves yet: opens what tasks use. An error
-     * ends the program, with its sentence. */
+    /* Called when all is made and nothing serves yet: opens what tasks use, and sets
+     * the transports of stubs that are not called by HTTP: cpt_grpc_transport()
+     * (docs/grpc.md). An error ends the program, with its sentence. */
     cpt_status (*begin)(void *context, const struct cpt_main_parts *parts,
                         struct cpt_error *error);
     /* Called when no task runs any more, before the pool and the service are freed;
@@ -126,6 +134,7 @@ struct cpt_main_options {
     uint64_t
         drain_ns; /* for requests, and work after answers, at the end; default 10 s,
                           where `http` says nothing else */
+    const char *version; /* of the program, for --version; NULL: that of cpt alone */
 };
 
 /* The options, their methods and their stubs as lists; in C. */

@@ -4,7 +4,7 @@
  * cpt_settings.h - what an operator changes while services serve, from a file
  *
  *      # /etc/shop/cpt.conf
- *      tracing = on               off: the kill switch
+ *      tracing = on               off: the kill switch, until the line says on
  *      probability = 0.01         of the coin, 0 to 1
  *      trust = 10.8.0.0/16, ::1   who may ask an entry for a path: networks, names of
  *                                 certificates as in cpt_rpc.h; or none
@@ -27,18 +27,28 @@
  *      drag = 0.1                 a share of them asks for drags
  *
  * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
- * as the program set it. A file that is bad - an unknown key, one twice, a value that
- * makes no sense, more than 64 KiB - changes nothing at all: the settings before it go
- * on, and a notice says line and reason. So does a file that is gone. Experiments alone
- * end with a file that is bad or gone; with one whose lines of them are as before, they
- * go on, or stay stopped.
+ * as the program set it, but for `tracing`: a file without a line `tracing = on` never
+ * switches tracing on, whether this file or the program had switched it off.
+ *
+ * A file that is bad - an unknown key, one twice, a value that makes no sense, more
+ * than 64 KiB - changes nothing at all: the settings before it go on, and a notice says
+ * line and reason. So does a file that is gone, and one that may have been cut short:
+ * an empty one, one whose last line has no line end, one with a NUL byte. (If no file
+ * was good yet, a line `tracing = off` of a bad one is obeyed: a restart must not lift
+ * the kill switch.) Experiments
+ * alone end with a file that is bad or gone; with one whose lines of them are as
+ * before, they go on, or stay stopped.
  *
  * A thread of its own reads the file, at first in cpt_settings_new(), then once in each
  * period_ns, and when it is told; requests are never delayed. What has not changed is
  * not taken again, so what cpt_service_enable() sets stays until the file changes.
+ * Two descriptors are kept back for it, for when the process has none left.
  *
- * Replace the file by renaming another one onto it: one that is read while it is
- * written may be bad, or, worse, good.
+ * Replace the file by renaming another one onto it: that is taken when it is read. One
+ * that is changed in place, or appears where there was none, is taken once it was still
+ * for a second, as its writer may not be done; after ten seconds without that, a notice
+ * says so. Only the kill switch is obeyed at once however it comes: a file whose one
+ * setting is `tracing = off`, also without its line end.
  *
  * Threads: cpt_settings_check() from any, also in a signal handler.
  */

@@ -28,6 +28,9 @@
 #include <unistd.h>
 
 #define DRAIN_NS_DEFAULT UINT64_C(10000000000)
+/* A log that is limited consists of at least 16 files, for the oldest to go. */
+#define KEPT_FILES_MIN 16
+#define FILE_BYTES_MAX (UINT64_C(256) << 20)
 
 /* All that the service is made of; NULL: not made yet. */
 struct program {
@@ -100,15 +103,46 @@ static void watch_hangup(struct program *program)
 
 /* --- Making it --- */
 
+/* Says that old files are removed: an operator may count on them. */
+static void say_kept(const struct program *program, const char *directory,
+                     unsigned content, const struct cpt_log_file *file)
+{
+    static const char *const contents[] = {"records", "spans", "graphs"};
+    struct cpt_log_file_counts counts;
+    char size[SETTINGS_SIZE_BYTES];
+
+    if (program->settings.kept_bytes == 0) {
+        return;
+    }
+    cpt_log_file_counts(file, &counts);
+    cpti_settings_size(program->settings.kept_bytes, size);
+    (void)fprintf(stderr,
+                  "%s: %s: keeps %s of files with %s, and removes the oldest "
+                  "(--log-keep SIZE, or all)",
+                  program->options->name, directory, size, contents[content]);
+    if (counts.removed_count != 0) {
+        (void)fprintf(stderr, "; removed now: %llu",
+                      (unsigned long long)counts.removed_count);
+    }
+    (void)fprintf(stderr, "\n");
+}
+
 /* A log of @content in @directory; nothing if that is NULL. */
 static cpt_status open_queue(const struct program *program, const char *directory,
                              unsigned content, struct cpt_log_file **opened,
                              struct cpt_log_queue **made, struct cpt_error *error)
 {
-    const struct cpt_log_file_options file = {.struct_bytes = sizeof file,
-                                              .directory = directory,
-                                              .name = program->options->name,
-                                              .content = content};
+    const uint64_t kept_bytes = program->settings.kept_bytes;
+    const struct cpt_log_file_options file = {
+        .struct_bytes = sizeof file,
+        .directory = directory,
+        .name = program->options->name,
+        .content = content,
+        .file_bytes_max =
+            kept_bytes != 0 && kept_bytes / KEPT_FILES_MIN < FILE_BYTES_MAX
+                ? kept_bytes / KEPT_FILES_MIN
+                : FILE_BYTES_MAX,
+        .kept_bytes_max = kept_bytes};
     struct cpt_log_queue_options queue = {
         .struct_bytes = sizeof queue, .sink = cpt_log_file_write, .content = content};
 
@@ -119,6 +153,7 @@ static cpt_status open_queue(const struct program *program, const char *director
     if (*opened == NULL) {
         return error->status;
     }
+    say_kept(program, directory, content, *opened);
     queue.context = *opened;
     *made = cpt_log_queue_new(&queue, error);
     return *made != NULL ? CPT_OK : error->status;

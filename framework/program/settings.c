@@ -18,8 +18,12 @@ enum {
     WORKERS_MAX = 4096,
     GRAPH_EVERY_MAX = 1000000000,
     UNREADY_SECONDS_MAX = 3600,
+    KEEP_BYTES_MIN = 1 << 20,
     WHY_BYTES = 400
 };
+
+/* Of each log, unless --log-keep says otherwise: a service must not fill a disk. */
+#define KEEP_BYTES_DEFAULT (UINT64_C(4) << 30)
 
 /* All of them while they are read. */
 struct reading {
@@ -133,6 +137,56 @@ static bool take_log(const struct reading *reading, const char *value)
 {
     reading->settings->log = value[0] != '\0' ? value : NULL;
     return true;
+}
+
+/* What follows a number of bytes, and by how many bits it is shifted. */
+static const struct {
+    const char *name;
+    unsigned shift;
+} size_units[] = {{"TiB", 40}, {"T", 40},   {"GiB", 30}, {"G", 30}, {"MiB", 20},
+                  {"M", 20},   {"KiB", 10}, {"K", 10},   {"", 0}};
+
+enum { SIZE_UNIT_COUNT = sizeof size_units / sizeof size_units[0] };
+
+/* "all", or "20GiB" */
+static bool take_log_keep(const struct reading *reading, const char *value)
+{
+    char *unit = NULL;
+    unsigned long long number = 0;
+
+    if (strcmp(value, "all") == 0) {
+        reading->settings->kept_bytes = 0;
+        return true;
+    }
+    errno = 0;
+    number = strtoull(value, &unit, 10);
+    if (value[0] < '0' || value[0] > '9' || errno != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < SIZE_UNIT_COUNT; i++) {
+        const unsigned shift = size_units[i].shift;
+
+        if (strcmp(unit, size_units[i].name) == 0) {
+            reading->settings->kept_bytes = (uint64_t)number << shift;
+            return number <= (UINT64_MAX >> shift) >> 1 &&
+                   reading->settings->kept_bytes >= KEEP_BYTES_MIN;
+        }
+    }
+    return false;
+}
+
+void cpti_settings_size(uint64_t bytes, char text[SETTINGS_SIZE_BYTES])
+{
+    size_t i = 0;
+
+    /* each second one: the long names */
+    while (i + 2 < SIZE_UNIT_COUNT &&
+           (bytes & ((UINT64_C(1) << size_units[i].shift) - 1)) != 0) {
+        i += 2;
+    }
+    (void)snprintf(text, SETTINGS_SIZE_BYTES, "%llu %s",
+                   (unsigned long long)(bytes >> size_units[i].shift),
+                   size_units[i].shift != 0 ? size_units[i].name : "bytes");
 }
 
 static bool take_spans(const struct reading *reading, const char *value)
@@ -265,8 +319,20 @@ static void say_services(const struct reading *reading, const char *part, size_t
     }
 }
 
-/* "stock=http://127.0.0.1:8082"; further targets follow it in the text. */
-static bool aim(const struct reading *reading, const char *part)
+static const char **target_of(struct cpt_stub *stub)
+{
+    return &stub->target;
+}
+
+static const char **operators_of(struct cpt_stub *stub)
+{
+    return &stub->operators;
+}
+
+/* "stock=http://127.0.0.1:8082"; further ones follow it in the text. Sets @field of the
+ * stubs of that service. */
+static bool aim(const struct reading *reading, const char *part,
+                const char **(*field)(struct cpt_stub *stub))
 {
     const char *equals = strchr(part, '=');
     struct cpt_stub *const *stub = reading->options->stubs;
@@ -277,7 +343,7 @@ static bool aim(const struct reading *reading, const char *part)
     }
     for (; stub != NULL && *stub != NULL; stub++) {
         if (is_of(*stub, part, (size_t)(equals - part))) {
-            (*stub)->target = equals + 1;
+            *field(*stub) = equals + 1;
             is_known = true;
         }
     }
@@ -287,27 +353,39 @@ static bool aim(const struct reading *reading, const char *part)
     return is_known;
 }
 
-static bool take_to(const struct reading *reading, const char *value)
+/* Takes a list for @field of stubs, which is kept in @kept. */
+static bool aim_all(const struct reading *reading, const char *value,
+                    char kept[SETTINGS_LIST_BYTES],
+                    const char **(*field)(struct cpt_stub *stub))
 {
-    char *text = reading->settings->to_text;
+    char *text = kept;
 
-    /* Flags that are repeated are added: targets point into what was read before. */
+    /* Flags that are repeated are added: stubs point into what was read before. */
     while (*text != '\0') {
         text += strlen(text) + 1;
     }
-    if ((size_t)(text - reading->settings->to_text) + strlen(value) + 2 >
-            SETTINGS_LIST_BYTES ||
+    if ((size_t)(text - kept) + strlen(value) + 2 > SETTINGS_LIST_BYTES ||
         !cut_list(value, text)) {
         return false;
     }
     for (char *part = text; *part != '\0'; part += strlen(part) + 1) {
         if (part != text && strchr(part, '=') == NULL) {
-            part[-1] = ','; /* one more target of the service before it */
-        } else if (!aim(reading, part)) {
+            part[-1] = ','; /* one more of the service before it */
+        } else if (!aim(reading, part, field)) {
             return false;
         }
     }
     return true;
+}
+
+static bool take_to(const struct reading *reading, const char *value)
+{
+    return aim_all(reading, value, reading->settings->to_text, target_of);
+}
+
+static bool take_operators_of(const struct reading *reading, const char *value)
+{
+    return aim_all(reading, value, reading->settings->operators_of_text, operators_of);
 }
 
 static const struct setting settings_of_all[] = {
@@ -315,6 +393,10 @@ static const struct setting settings_of_all[] = {
      take_listen, "HOST:PORT, with a numeric host, or a port"},
     {"to", "CPT_TO", "SERVICE=URL,...", "where a service that it calls is", take_to,
      "SERVICE=URL, of a service that it calls"},
+    {"operators-of", "CPT_OPERATORS_OF", "SERVICE=HOST:PORT,...",
+     "where that service tells operators of its requests, for cpt wait",
+     take_operators_of,
+     "SERVICE=HOST:PORT or SERVICE=:PORT, of a service that it calls"},
     {"probability", "CPT_PROBABILITY", "P", "of tracing a request, from 0 to 1",
      take_probability, "a number from 0 to 1"},
     {"log", "CPT_LOG", "DIRECTORY", "a directory for records of traced requests",
@@ -323,6 +405,9 @@ static const struct setting settings_of_all[] = {
      take_spans, "a directory"},
     {"graph", "CPT_GRAPH", "K", "keeps whole graphs beside the log, of one in K; or 0",
      take_graph, "a number from 0 to 1000000000"},
+    {"log-keep", "CPT_LOG_KEEP", "SIZE",
+     "of each log: the oldest files are removed; or all; default: 4GiB", take_log_keep,
+     "all, or a size of 1MiB and more, such as 4GiB"},
     {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path", take_trust,
      "networks such as 10.0.0.0/8, at most 64"},
     {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers,
@@ -362,6 +447,29 @@ static void print_flag(const char *name, const char *value_name, const char *hel
                  variable != NULL ? variable : "", variable != NULL ? ")" : "");
 }
 
+/* Whether the program has a flag @name itself, which then is its own matter. */
+static bool has_own_flag(const struct cpt_main_options *options, const char *name)
+{
+    const struct cpt_main_flag *flag = options->flags;
+
+    while (flag != NULL && flag->name != NULL) {
+        if (strcmp(flag->name, name) == 0) {
+            return true;
+        }
+        flag++;
+    }
+    return false;
+}
+
+/* "front 1.4 (cpt 0.1.0)", or "front (cpt 0.1.0)". */
+static void print_version(const struct cpt_main_options *options)
+{
+    const char *version = options->version != NULL ? options->version : "";
+
+    (void)printf("%s%s%s (cpt %s)\n", options->name, version[0] != '\0' ? " " : "",
+                 version, CPTI_VERSION);
+}
+
 static void print_help(const struct cpt_main_options *options)
 {
     (void)printf(
@@ -369,6 +477,9 @@ static void print_help(const struct cpt_main_options *options)
         "the log, and reads\nsettings and certificates. A flag counts more than its "
         "environment variable.\n",
         options->name);
+    if (!has_own_flag(options, "version")) {
+        print_flag("version", NULL, "prints its version, and that of cpt", NULL);
+    }
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = &settings_of_all[i];
 
@@ -500,9 +611,14 @@ int cpti_settings_read(struct cpti_settings *settings, int argc, char **argv,
         complain(options, "wrong value of", "listen", listen);
         return -1;
     }
+    settings->kept_bytes = KEEP_BYTES_DEFAULT;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             print_help(options);
+            return 0;
+        }
+        if (strcmp(argv[i], "--version") == 0 && !has_own_flag(options, "version")) {
+            print_version(options);
             return 0;
         }
     }

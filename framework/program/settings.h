@@ -11,7 +11,8 @@
 enum {
     SETTINGS_NETWORKS_MAX = 64,
     SETTINGS_HOST_BYTES = 64,
-    SETTINGS_LIST_BYTES = 4096
+    SETTINGS_LIST_BYTES = 4096,
+    SETTINGS_SIZE_BYTES = 32
 };
 
 struct cpti_settings {
@@ -24,6 +25,7 @@ struct cpti_settings {
     double probability;    /* as in struct cpt_service_options; 0: not said */
     const char *log;       /* NULL: none */
     const char *spans;     /* NULL: none */
+    uint64_t kept_bytes;   /* of each log: older files are removed; 0: all are kept */
     bool keeps_graphs;     /* beside the log, … */
     unsigned graph_every;  /* K: of one in K; 0: of those that are asked for */
     unsigned worker_count; /* 0: not said */
@@ -37,13 +39,18 @@ struct cpti_settings {
     bool requires_clients;             /* those without one are refused */
     const char *tls_ca;                /* who signs those of services that are called */
     char to_text[SETTINGS_LIST_BYTES]; /* the targets of stubs are in it */
+    char operators_of_text[SETTINGS_LIST_BYTES]; /* and where their services tell
+                                                    operators of them */
 };
 
 /*
- * Reads them, and sets the targets of stubs. 1: done; 0: --help was printed; -1: one is
- * wrong, which was said on standard error.
+ * Reads them, and sets the targets of stubs. 1: done; 0: --help or --version was
+ * printed; -1: one is wrong, which was said on standard error.
  */
 int cpti_settings_read(struct cpti_settings *settings, int argc, char **argv,
                        const struct cpt_main_options *options);
+
+/* A size as --log-keep takes it, "4GiB"; @bytes are what it was read from. */
+void cpti_settings_size(uint64_t bytes, char text[SETTINGS_SIZE_BYTES]);
 
 #endif

@@ -60,11 +60,7 @@ static enum cpti_failure_reason reason_of(const struct cpt_request *request,
 
 static size_t limit_of(const struct cpt_service *service, bool is_starved)
 {
-    if (is_starved) {
-        return service->budget.bytes_max;
-    }
-    return service->options.memory_bytes_max != 0 ? service->options.memory_bytes_max
-                                                  : CPTI_REQUEST_BYTES_DEFAULT;
+    return is_starved ? service->budget.bytes_max : service->options.memory_bytes_max;
 }
 
 /* Appends to the sentence what is known beside that of the request. */
@@ -95,9 +91,10 @@ static void append_detail(const struct cpt_request *request,
     }
 }
 
-/* "task 'A: root' answered 502"; or the sentence of the request, with the name of its
- * task also where there was no memory for it. */
-static void write_sentence(const struct cpt_request *request, unsigned http_status,
+/* "task 'A: root' answered 502", or "… answered UNAVAILABLE: no stock"; or the sentence
+ * of the request, with the name of its task also where there was no memory for it. */
+static void write_sentence(const struct cpt_request *request,
+                           const struct cpti_answered *answered,
                            struct cpti_failure *failure)
 {
     const struct cpt_plan *plan = request->plan;
@@ -106,10 +103,12 @@ static void write_sentence(const struct cpt_request *request, unsigned http_stat
     const struct cpt_bytes name =
         number != 0 ? plan->tasks[number - 1].frame_name : (struct cpt_bytes){"", 0};
 
+    char said[CPTI_ANSWERED_BYTES];
+
     if (request->status == CPT_OK) {
+        cpti_answered_text(answered, said);
         (void)snprintf(failure->sentence, sizeof failure->sentence,
-                       "task '%.*s' answered %u", (int)name.bytes, name.data,
-                       http_status);
+                       "task '%.*s' answered %s", (int)name.bytes, name.data, said);
     } else if (number != 0 &&
                strncmp(cpt_request_sentence(request), "task '", 6) != 0) {
         (void)snprintf(failure->sentence, sizeof failure->sentence, "task '%.*s': %s",
@@ -120,22 +119,26 @@ static void write_sentence(const struct cpt_request *request, unsigned http_stat
     }
 }
 
-void cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
-                     struct cpti_failure *failure)
+void cpti_failure_of(struct cpt_request *request, const struct cpti_answered *answered,
+                     bool is_starved, struct cpti_failure *failure)
 {
     struct cpti_failed_call call;
     const bool has_call = cpti_call_failure(request, &call);
 
     failure->reason = reason_of(request, has_call ? &call : NULL, is_starved);
-    write_sentence(request, http_status, failure);
+    write_sentence(request, answered, failure);
     append_detail(request, has_call ? &call : NULL, failure);
 }
 
-void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure)
+void cpti_failure_of_answer(const struct cpti_answered *answered,
+                            struct cpti_failure *failure)
 {
+    char said[CPTI_ANSWERED_BYTES];
+
     failure->reason = cpti_failure_answer;
-    (void)snprintf(failure->sentence, sizeof failure->sentence, "the answer was %u",
-                   http_status);
+    cpti_answered_text(answered, said);
+    (void)snprintf(failure->sentence, sizeof failure->sentence, "the answer was %s",
+                   said);
 }
 
 void cpti_failure_of_code(unsigned reason, const char *sentence,
@@ -183,11 +186,12 @@ static void tell(struct cpt_service *service, struct cpti_notice_limit *limit,
 }
 
 void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *failure,
-                       struct cpt_bytes method, unsigned http_status)
+                       struct cpt_bytes method, const struct cpti_answered *answered)
 {
     struct cpt_notice notice = {
         .kind = CPT_NOTICE_FAILURE,
-        .http_status = http_status,
+        .http_status = answered->http_status,
+        .outcome = answered->name,
         .method = method,
         .reason = reason_words[failure->reason],
         .sentence = cpt_bytes_of(failure->sentence),
@@ -197,13 +201,16 @@ void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *f
     tell(service, &service->notices[failure->reason], &notice);
 }
 
-void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
+void cpti_refusal_tell(struct cpt_service *service, const struct cpt_inbound *inbound,
                        bool is_busy)
 {
     struct cpt_notice notice = {
         .kind = CPT_NOTICE_REFUSAL,
         .http_status = cpt_outcome_http_status(CPT_OUTCOME_RESOURCE_EXHAUSTED),
-        .method = method,
+        .outcome = inbound->has_outcomes != 0
+                       ? cpt_outcome_name(CPT_OUTCOME_RESOURCE_EXHAUSTED)
+                       : NULL,
+        .method = inbound->method,
         .reason = is_busy ? "busy" : "memory",
         .count = 1,
     };

@@ -5,6 +5,7 @@
 #ifndef CPT_FAILURE_H
 #define CPT_FAILURE_H
 
+#include "framework/service/outcome.h"
 #include "framework/service/service.h"
 #include "wire/cpt_log.h"
 
@@ -24,12 +25,13 @@ static inline bool cpti_failure_is(const struct cpt_request *request,
 }
 
 /* Fills in why it has failed. @is_starved: all requests together have no memory. */
-void cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
-                     struct cpti_failure *failure);
+void cpti_failure_of(struct cpt_request *request, const struct cpti_answered *answered,
+                     bool is_starved, struct cpti_failure *failure);
 
 /* The same of a request whose code told its path; with what it says about it; of one
  * task after the answer. */
-void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure);
+void cpti_failure_of_answer(const struct cpti_answered *answered,
+                            struct cpti_failure *failure);
 void cpti_failure_of_code(unsigned reason, const char *sentence,
                           struct cpti_failure *failure); /* enum cpt_failure */
 void cpti_failure_of_task(const struct cpt_request *request, uint32_t number,
@@ -41,7 +43,7 @@ void cpti_failure_count(struct cpt_service *service,
 
 /* Tells the operator of it. Lock not held. */
 void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *failure,
-                       struct cpt_bytes method, unsigned http_status);
+                       struct cpt_bytes method, const struct cpti_answered *answered);
 
 /*
  * Adds it to the @count attributes @attributes of a record, all in memory of @arena,
@@ -54,8 +56,8 @@ struct cpt_attribute *cpti_failure_note(const struct cpti_failure *failure,
                                         struct cpt_attribute *attributes,
                                         size_t *count);
 
-/* A request for @method is refused before it begins. */
-void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
+/* A request is refused before it begins. */
+void cpti_refusal_tell(struct cpt_service *service, const struct cpt_inbound *inbound,
                        bool is_busy);
 
 /* The service is drained: tells what the rate has left out. */

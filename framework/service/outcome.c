@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { OUTCOME_COUNT = CPT_OUTCOME_UNAUTHENTICATED + 1, STATUS_COUNT = 16 };
 
@@ -150,4 +151,39 @@ cpt_status cpt_outcome_set_of_status(cpt_status status, unsigned outcome)
 unsigned cpti_outcome_of(cpt_status status)
 {
     return cpt_outcome_of_status(status);
+}
+
+/* --- For people --- */
+
+struct cpti_answered cpti_answered_of(int is_named, unsigned outcome,
+                                      unsigned http_status, struct cpt_bytes message)
+{
+    struct cpti_answered answered = {.http_status = http_status};
+
+    if (is_named) {
+        answered.name = cpt_outcome_name(outcome);
+        answered.message =
+            outcome > CPT_OUTCOME_OK ? message : (struct cpt_bytes){NULL, 0};
+    }
+    return answered;
+}
+
+void cpti_answered_text(const struct cpti_answered *answered,
+                        char text[CPTI_ANSWERED_BYTES])
+{
+    struct cpt_bytes message = answered->message;
+
+    if (answered->name == NULL) {
+        (void)snprintf(text, CPTI_ANSWERED_BYTES, "%u", answered->http_status);
+        return;
+    }
+    while (message.bytes > 0 && (unsigned char)message.data[message.bytes - 1] <= ' ') {
+        message.bytes--;
+    }
+    if (message.bytes > CPTI_ANSWERED_BYTES) {
+        message.bytes = CPTI_ANSWERED_BYTES;
+    }
+    (void)snprintf(text, CPTI_ANSWERED_BYTES, "%s%s%.*s", answered->name,
+                   message.bytes > 0 ? ": " : "", (int)message.bytes,
+                   message.bytes > 0 ? message.data : "");
 }

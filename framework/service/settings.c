@@ -3,31 +3,35 @@
 /*
  * settings.c - a file of settings: read, checked as a whole, taken; see cpt_settings.h
  *
- *      read --> same bytes as before? --> parsed --> all services --> notice
- *                      |                     |
- *                   nothing              refused: nothing changes, notice
+ *      read --> same bytes as before? --> still? --> parsed --> all services --> notice
+ *                      |                    |           |
+ *                   nothing              later      refused: nothing changes, notice
  *
  * The file is read whole in each period, and compared: it is small, times of files are
- * coarse, and clocks are set back.
+ * coarse, and clocks are set back. Whether it is still being written: settings_file.h.
+ *
+ * What is missing in a file that was cut short must never switch tracing on: only a
+ * line that says so does. Its opposite, the kill switch, waits for nothing.
  */
 #include "framework/cpt_settings.h"
 
+#include "cpt/now.h"
 #include "framework/service/service.h"
+#include "framework/service/settings_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PERIOD_DEFAULT_NS UINT64_C(1000000000)
+/* A file that is never still within this time is told of. */
+#define RESTLESS_NS UINT64_C(10000000000)
 
-enum { VALUE_BYTES_MAX = 4096, PATH_BYTES_MAX = 4095, DIGITS_MAX = 15 };
+enum { VALUE_BYTES_MAX = 4096, PATH_BYTES_MAX = 4095 };
 
 /* What the file says. */
 struct wanted {
@@ -65,11 +69,10 @@ struct cpt_settings {
     sem_t wake;          /* the only thing that a signal handler touches */
     atomic_bool is_over; /* release, acquire: with the semaphore */
     /* Of its thread, and of cpt_settings_new() before that: */
-    char *text; /* as it was read last */
-    size_t bytes;
-    char *next;  /* read now */
-    int failure; /* errno of the last attempt; 0: it was read */
-    bool was_there;
+    struct cpti_settings_file file;
+    int failure;                    /* errno of the last attempt; 0: it was read */
+    bool has_taken;                 /* a file, once */
+    bool is_restless;               /* it is not still, and that was told */
     struct cpti_rules *rules;       /* that hold */
     struct cpti_rules *next_rules;  /* read now */
     bool has_ended[CPTI_RULES_MAX]; /* those that hold no more, and it was told */
@@ -119,29 +122,6 @@ static struct span take(struct span *text, char end)
 static bool equals(struct span text, const char *with)
 {
     return text.bytes == strlen(with) && memcmp(text.data, with, text.bytes) == 0;
-}
-
-/* "0.25"; without the locale of the program. False: it is none, or not from 0 to 1. */
-static bool read_probability(struct span text, double *probability)
-{
-    double scale = 1;
-    unsigned digits = 0;
-    bool has_point = false;
-
-    *probability = 0;
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (text.data[i] == '.' && !has_point) {
-            has_point = true;
-            continue;
-        }
-        if (text.data[i] < '0' || text.data[i] > '9' || ++digits > DIGITS_MAX) {
-            return false;
-        }
-        *probability = *probability * 10 + (text.data[i] - '0');
-        scale *= has_point ? 10 : 1;
-    }
-    *probability /= scale;
-    return digits > 0 && *probability <= 1;
 }
 
 /* "10.0.0.0/8, ::1", or "none". */
@@ -230,7 +210,9 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
     }
     if (equals(key, "probability")) {
         status = set_once(&wanted->has_probability, "probability", error);
-        return status != CPT_OK || read_probability(value, &wanted->probability)
+        return status != CPT_OK || cpti_clause_probability(
+                                       (struct cpt_bytes){value.data, value.bytes},
+                                       &wanted->probability)
                    ? status
                    : cpt_error_set(error, CPT_INVALID, 0,
                                    "'probability' is no number from 0 to 1");
@@ -271,10 +253,74 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
                          (int)(key.bytes < 40 ? key.bytes : 40), key.data);
 }
 
+/* Some editors begin a text with a byte order mark. It is refused, but for one case. */
+static struct span skip_mark(struct span text)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+    if (text.bytes >= sizeof mark && memcmp(text.data, mark, sizeof mark) == 0) {
+        text.data += sizeof mark;
+        text.bytes -= sizeof mark;
+    }
+    return text;
+}
+
+/* How many lines of @text are the kill switch, and how many are other settings. */
+static unsigned count_off(struct span text, unsigned *others)
+{
+    unsigned count = 0;
+
+    *others = 0;
+    text = skip_mark(text);
+    while (text.bytes > 0) {
+        struct span line = take(&text, '\n');
+        struct span key;
+
+        line = trim(take(&line, '#'));
+        if (line.bytes == 0) {
+            continue;
+        }
+        key = trim(take(&line, '='));
+        if (equals(key, "tracing") && equals(trim(line), "off")) {
+            count++;
+        } else {
+            (*others)++;
+        }
+    }
+    return count;
+}
+
+/* Whether @text has one setting, and that is the kill switch. Such a text is obeyed
+ * even if it is half of what is being written: the whole would say so, too. */
+static bool is_kill_switch(struct span text)
+{
+    unsigned others = 0;
+
+    return count_off(text, &others) == 1 && others == 0;
+}
+
+/* What a text has that was cut short, or lost blocks when the machine stopped. */
+static cpt_status check_whole(struct span text, uint64_t line_number,
+                              struct cpt_error *error)
+{
+    if (text.bytes == 0) {
+        return cpt_error_set(error, CPT_INVALID, 1, "the file is empty");
+    }
+    if (memchr(text.data, '\0', text.bytes) != NULL) {
+        return cpt_error_set(error, CPT_INVALID, line_number, "it has a NUL byte");
+    }
+    if (text.data[text.bytes - 1] != '\n' && !is_kill_switch(text)) {
+        return cpt_error_set(error, CPT_INVALID, line_number,
+                             "the last line has no end: it may have been cut short");
+    }
+    return CPT_OK;
+}
+
 /* CPT_OK, or an error whose offset is the number of the line. */
-static cpt_status parse(struct span text, struct wanted *wanted,
+static cpt_status parse(struct span whole, struct wanted *wanted,
                         struct cpt_error *error)
 {
+    struct span text = is_kill_switch(whole) ? skip_mark(whole) : whole;
     cpt_status status = CPT_OK;
     uint64_t line_number = 0;
 
@@ -302,7 +348,7 @@ static cpt_status parse(struct span text, struct wanted *wanted,
         }
     }
     error->offset = line_number;
-    return status;
+    return status == CPT_OK ? check_whole(whole, line_number, error) : status;
 }
 
 /* --- Telling --- */
@@ -356,8 +402,10 @@ static void take_settings(struct cpt_settings *settings, const struct wanted *wa
                                      wanted->has_graph_rate
                                          ? wanted->graph_rate
                                          : service->options.graphs_per_second_max);
-        cpt_service_enable(service, wanted->has_enabled ? wanted->is_enabled
-                                                        : program->is_enabled);
+        /* A file that does not say it never switches tracing on. */
+        if (wanted->has_enabled || !program->is_enabled) {
+            cpt_service_enable(service, wanted->has_enabled && wanted->is_enabled);
+        }
     }
 }
 
@@ -448,77 +496,92 @@ static void watch_experiments(struct cpt_settings *settings)
     }
 }
 
-/* Reads the file into `next`. The number of bytes, or -1 with errno. */
-static ssize_t read_file(struct cpt_settings *settings)
-{
-    const int descriptor =
-        open(settings->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat about;
-    size_t bytes = 0;
-    ssize_t got = 1;
+/* What is told of a file that is not taken. */
+static const char kept_before[] = "what was set before stays";
+static const char off_at_first[] = "tracing is off until a file says 'tracing = on'";
 
-    if (descriptor < 0) {
-        return -1;
+/* Whether the file that is there when the process begins keeps tracing off, though it
+ * is refused: nothing was set before it, and a restart must not lift the kill switch. A
+ * line of it says so, or may have said so before it was cut short. */
+static bool may_be_off(const struct cpti_settings_file *file)
+{
+    const struct span text = {file->judged, file->judged_bytes};
+    unsigned others = 0;
+
+    return check_whole(text, 0, NULL) != CPT_OK || count_off(text, &others) != 0;
+}
+
+/* Nothing was ever taken: what was set before is only what the program began with. */
+static bool stop_at_first(struct cpt_settings *settings, bool may_stop)
+{
+    if (settings->has_taken || !may_stop) {
+        return false;
     }
-    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-        (void)close(descriptor);
-        errno = EINVAL;
-        return -1;
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        cpt_service_enable(settings->services[i], 0);
     }
-    while (got > 0 && bytes <= CPT_SETTINGS_BYTES_MAX) {
-        got = read(descriptor, settings->next + bytes,
-                   CPT_SETTINGS_BYTES_MAX + 1 - bytes);
-        bytes += got > 0 ? (size_t)got : 0;
-    }
-    (void)close(descriptor);
-    if (got >= 0 && bytes > CPT_SETTINGS_BYTES_MAX) {
-        errno = EFBIG;
-        return -1;
-    }
-    return got < 0 ? -1 : (ssize_t)bytes;
+    return true;
 }
 
 /* The file could not be read. A file that was never there is no mistake. */
 static void note_unread(struct cpt_settings *settings, int failure)
 {
-    if (failure == settings->failure || (failure == ENOENT && !settings->was_there)) {
+    if (failure == settings->failure ||
+        (failure == ENOENT && !settings->file.was_there)) {
         return;
     }
     settings->failure = failure;
-    tell(settings, false, "%s: %s; what was set before stays", settings->path,
-         failure == EINVAL ? "it is no regular file" : strerror(failure));
+    tell(settings, false, "%s: %s; %s", settings->path,
+         failure == EINVAL ? "it is no regular file" : strerror(failure),
+         stop_at_first(settings, failure != ENOENT) ? off_at_first : kept_before);
 }
 
-static void check_file(struct cpt_settings *settings)
+/* A file that is never still is not taken, and the operator should know. An experiment
+ * does not outlast it. */
+static void note_restless(struct cpt_settings *settings, uint64_t now_ns)
 {
-    const ssize_t bytes = read_file(settings);
+    if (!settings->is_restless && now_ns - settings->file.changes_ns >= RESTLESS_NS) {
+        settings->is_restless = true;
+        tell(settings, false,
+             "%s: it is being changed again and again; what was set before stays until "
+             "it is still for a second",
+             settings->path);
+        take_experiment(settings, NULL);
+    }
+}
+
+/* Whether a service is off that the program had switched on, as @wanted does not say
+ * that it is to go on. */
+static bool stays_off(const struct cpt_settings *settings, const struct wanted *wanted)
+{
+    bool is_off = false;
+
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        is_off |= !wanted->has_enabled && settings->programs[i].is_enabled &&
+                  !cpt_service_is_enabled(settings->services[i]);
+    }
+    return is_off;
+}
+
+/* Judges what was read: takes it, or refuses it. */
+static void judge(struct cpt_settings *settings)
+{
+    const struct cpti_settings_file *file = &settings->file;
     struct cpt_error error = {0};
     struct wanted wanted = {.rules = settings->next_rules,
                             .experiment = &settings->experiment};
-    char *last = settings->text;
 
-    if (bytes < 0) {
-        note_unread(settings, errno);
-        take_experiment(settings, NULL);
-        return;
-    }
-    if (settings->was_there && settings->failure == 0 &&
-        (size_t)bytes == settings->bytes &&
-        memcmp(settings->next, settings->text, settings->bytes) == 0) {
-        return;
-    }
-    settings->was_there = true;
+    cpti_settings_file_judge(&settings->file);
     settings->failure = 0;
-    settings->text = settings->next;
-    settings->next = last;
-    settings->bytes = (size_t)bytes;
-    if (parse((struct span){settings->text, settings->bytes}, &wanted, &error) !=
+    if (parse((struct span){file->judged, file->judged_bytes}, &wanted, &error) !=
         CPT_OK) {
-        tell(settings, false, "%s: line %llu: %s; what was set before stays",
-             settings->path, (unsigned long long)error.offset, error.sentence);
+        tell(settings, false, "%s: line %llu: %s; %s", settings->path,
+             (unsigned long long)error.offset, error.sentence,
+             stop_at_first(settings, may_be_off(file)) ? off_at_first : kept_before);
         take_experiment(settings, NULL);
         return;
     }
+    settings->has_taken = true;
     take_settings(settings, &wanted);
     take_experiment(settings, wanted.experiment);
     settings->next_rules = settings->rules;
@@ -529,7 +592,30 @@ static void check_file(struct cpt_settings *settings)
              settings->path);
         return;
     }
-    tell(settings, true, "%s", settings->path);
+    tell(settings, true, "%s%s", settings->path,
+         stays_off(settings, &wanted)
+             ? "; tracing stays off until it says 'tracing = on'"
+             : "");
+}
+
+static void check_file(struct cpt_settings *settings)
+{
+    struct cpti_settings_file *file = &settings->file;
+    const uint64_t now_ns = cpti_now_ns();
+    const enum cpti_settings_look look = cpti_settings_file_look(file, now_ns);
+
+    if (look == CPTI_SETTINGS_UNREAD) {
+        note_unread(settings, errno);
+        take_experiment(settings, NULL);
+    } else if (look == CPTI_SETTINGS_NEW ||
+               (look == CPTI_SETTINGS_CHANGING &&
+                is_kill_switch((struct span){file->next, file->next_bytes}))) {
+        judge(settings);
+    } else if (look == CPTI_SETTINGS_CHANGING) {
+        note_restless(settings, now_ns);
+        return;
+    }
+    settings->is_restless = false;
 }
 
 static void check(struct cpt_settings *settings)
@@ -541,17 +627,27 @@ static void check(struct cpt_settings *settings)
 
 /* --- The thread --- */
 
+/* As long as until the next look. */
+static uint64_t next_look_ns(const struct cpt_settings *settings)
+{
+    const uint64_t period_ns = settings->options.period_ns;
+
+    return settings->file.since_ns != 0 && period_ns > CPTI_SETTINGS_STILL_NS
+               ? CPTI_SETTINGS_STILL_NS
+               : period_ns;
+}
+
 static void *run(void *context)
 {
     struct cpt_settings *settings = context;
 
     while (!atomic_load_explicit(&settings->is_over, memory_order_acquire)) {
-        const uint64_t period_ns = settings->options.period_ns;
+        const uint64_t wait_ns = next_look_ns(settings);
         struct timespec until;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += (time_t)(period_ns / 1000000000);
-        until.tv_nsec += (long)(period_ns % 1000000000);
+        until.tv_sec += (time_t)(wait_ns / 1000000000);
+        until.tv_nsec += (long)(wait_ns % 1000000000);
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
             until.tv_sec++;
@@ -606,8 +702,7 @@ static void release(struct cpt_settings *settings)
     cpt_alloc_free(alloc, settings->path);
     cpt_alloc_free(alloc, (void *)settings->services);
     cpt_alloc_free(alloc, settings->programs);
-    cpt_alloc_free(alloc, settings->text);
-    cpt_alloc_free(alloc, settings->next);
+    cpti_settings_file_deinit(&settings->file);
     cpt_alloc_free(alloc, settings->rules);
     cpt_alloc_free(alloc, settings->next_rules);
     cpt_alloc_free(alloc, settings);
@@ -624,14 +719,12 @@ static bool fill(struct cpt_settings *settings,
     settings->path = cpt_alloc_zeroed(alloc, path_bytes);
     settings->services = cpt_alloc_zeroed(alloc, count * sizeof(struct cpt_service *));
     settings->programs = cpt_alloc_zeroed(alloc, count * sizeof(struct program));
-    settings->text = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
-    settings->next = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
     settings->rules = cpt_alloc_zeroed(alloc, sizeof *settings->rules);
     settings->next_rules = cpt_alloc_zeroed(alloc, sizeof *settings->next_rules);
     if (settings->rules == NULL || settings->next_rules == NULL ||
         settings->path == NULL || settings->services == NULL ||
-        settings->programs == NULL || settings->text == NULL ||
-        settings->next == NULL) {
+        settings->programs == NULL ||
+        cpti_settings_file_init(&settings->file, alloc, settings->path) != CPT_OK) {
         return false;
     }
     memcpy(settings->path, options->path, path_bytes);

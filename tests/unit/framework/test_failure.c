@@ -19,6 +19,7 @@ static struct {
     char method[32];
     char reason[16];
     char sentence[512];
+    const char *outcome;
     uint64_t about;
     uint64_t untold;
 } told;
@@ -36,6 +37,7 @@ static void note(void *context, const struct cpt_notice *notice)
     (void)snprintf(told.reason, sizeof told.reason, "%s", notice->reason);
     (void)snprintf(told.sentence, sizeof told.sentence, "%.*s",
                    (int)notice->sentence.bytes, notice->sentence.data);
+    told.outcome = notice->outcome;
     told.about = notice->count;
     told.untold = notice->untold_count;
 }
@@ -56,6 +58,14 @@ static cpt_status answer_500(struct cpt_task *task)
 static cpt_status answer_404(struct cpt_task *task)
 {
     cpt_output(task, rpc_reply)->outcome = CPT_OUTCOME_NOT_FOUND;
+    return CPT_OK;
+}
+
+/* As a service of gRPC does: a body of an error is its message. */
+static cpt_status answer_no_stock(struct cpt_task *task)
+{
+    cpt_output(task, rpc_reply)->outcome = CPT_OUTCOME_UNAVAILABLE;
+    cpt_output(task, rpc_reply)->body = cpt_bytes_of("no stock\n");
     return CPT_OK;
 }
 
@@ -167,6 +177,8 @@ struct scene {
     bool is_alone; /* B is not there */
     bool is_held;  /* B does not answer */
     void (*send)(struct cpt_transport *transport, struct cpt_transport_call *call);
+    const char *outcome; /* the client speaks gRPC, and is answered this */
+    void (*tamper)(void *context, struct cpt_transport_reply *reply);
 };
 
 static void check_record(const struct scene *scene)
@@ -175,6 +187,9 @@ static void check_record(const struct scene *scene)
     struct cpt_log_reader *reader = failed_record(&record);
 
     CU_ASSERT_EQUAL(record.is_failed, scene->reason != NULL);
+    if (scene->outcome != NULL) {
+        CU_ASSERT(cpt_bytes_equal(record.status, cpt_bytes_of(scene->outcome)));
+    }
     CU_ASSERT_STRING_EQUAL(text_of(&record, CPT_ATTRIBUTE_FAILURE),
                            scene->reason != NULL ? scene->reason : "");
     CU_ASSERT_STRING_EQUAL(text_of(&record, CPT_ATTRIBUTE_WHY),
@@ -193,6 +208,8 @@ static void check_notice(const struct scene *scene)
         CU_ASSERT_STRING_EQUAL(told.method, "/scene");
         CU_ASSERT_STRING_EQUAL(told.reason, scene->reason);
         CU_ASSERT_STRING_EQUAL(told.sentence, scene->sentence);
+        CU_ASSERT_EQUAL(told.outcome == NULL, scene->outcome == NULL);
+        CU_ASSERT(told.outcome == NULL || strcmp(told.outcome, scene->outcome) == 0);
         CU_ASSERT_EQUAL(counter(pair.a, "failures", scene->reason), 1);
     }
 }
@@ -228,8 +245,10 @@ static void play(const struct scene *scene, bool is_traced)
     if (scene->send != NULL) {
         net.transport.send = scene->send;
     }
+    net.tamper = scene->tamper;
     CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/scene", plan, NULL), CPT_OK);
     inbound.method = cpt_bytes_of("/scene");
+    inbound.has_outcomes = scene->outcome != NULL;
     ask(pair.a, &inbound);
     if (held_call != NULL) {
         cpt_transport_complete(held_call, &late);
@@ -286,6 +305,67 @@ static void test_reasons(void)
          "the request took too long: task 'A: ask' waited for 'B: /look', the deadline "
          "was 20 ms",
          20 * MS, 0, true},
+    };
+
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+        play(&scenes[i], true);
+        play(&scenes[i], false);
+    }
+}
+
+static void answer_not_found(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    *reply = (struct cpt_transport_reply){.status = CPT_OK,
+                                          .outcome = CPT_OUTCOME_NOT_FOUND,
+                                          .body = cpt_bytes_of("no item 7"),
+                                          .message = cpt_bytes_of("no item 7")};
+}
+
+static void answer_unavailable(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    *reply = (struct cpt_transport_reply){.status = CPT_UNAVAILABLE,
+                                          .outcome = CPT_OUTCOME_UNAVAILABLE,
+                                          .message = cpt_bytes_of("refused")};
+}
+
+static void answer_data_loss(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    *reply = (struct cpt_transport_reply){.status = CPT_IO,
+                                          .outcome = CPT_OUTCOME_DATA_LOSS,
+                                          .message = cpt_bytes_of("")};
+}
+
+/* Over gRPC all is told in its words: of the answer, and of the callee. */
+static void test_reasons_of_grpc(void)
+{
+    static const struct scene scenes[] = {
+        {answer_no_stock, 502, "answer", "task 'A: ask' answered UNAVAILABLE: no stock",
+         .outcome = "UNAVAILABLE"},
+        {answer_500, 500, "answer", "task 'A: ask' answered INTERNAL",
+         .outcome = "INTERNAL"},
+        {answer_404, 404, NULL, NULL, .outcome = "NOT_FOUND"},
+        {fail_itself, 500, "task", "task 'A: ask': the disk of A is gone",
+         .outcome = "UNKNOWN"},
+        {call_and_return, 500, "callee",
+         "task 'A: ask': a task or a callee failed, after 'B: /look' answered "
+         "NOT_FOUND: no item 7",
+         .outcome = "UNKNOWN", .tamper = answer_not_found},
+        /* the client of HTTP, the callee of gRPC */
+        {call_and_return, 500, "callee",
+         "task 'A: ask': a task or a callee failed, after 'B: /look' answered "
+         "NOT_FOUND: no item 7",
+         .tamper = answer_not_found},
+        {call_and_return, 502, "callee",
+         "task 'A: ask': the callee could not be reached, after 'B: /look' could not "
+         "be reached at B: UNAVAILABLE: refused",
+         .outcome = "UNAVAILABLE", .tamper = answer_unavailable},
+        {call_and_return, 500, "callee",
+         "task 'A: ask': the operating system reported an error, after the call of "
+         "'B: /look' failed: the operating system reported an error: DATA_LOSS",
+         .outcome = "UNKNOWN", .tamper = answer_data_loss},
     };
 
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
@@ -506,6 +586,18 @@ static void test_line_on_standard_error(void)
     CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
     CU_ASSERT_STRING_EQUAL(line, "cpt: A: /look\\x0a failed with 504 (deadline): "
                                  "late; \\x5cx3b\\x1b[2J; 7 more like it\n");
+    notice = (struct cpt_notice){.kind = CPT_NOTICE_FAILURE,
+                                 .http_status = 504,
+                                 .outcome = "DEADLINE_EXCEEDED",
+                                 .service = cpt_bytes_of("A"),
+                                 .method = cpt_bytes_of("/t.G/Find"),
+                                 .reason = "deadline",
+                                 .sentence = cpt_bytes_of("late")};
+    cpt_notice_print(NULL, &notice);
+    memset(line, 0, sizeof line);
+    CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(
+        line, "cpt: A: /t.G/Find failed with DEADLINE_EXCEEDED (deadline): late\n");
     notice = (struct cpt_notice){.kind = CPT_NOTICE_REFUSAL,
                                  .http_status = 408,
                                  .service = cpt_bytes_of("A"),
@@ -580,6 +672,7 @@ static void test_call_outlives_its_task(void)
 
 CU_TestInfo cpt_failure_tests[] = {
     {"why a request failed", test_reasons},
+    {"the same over gRPC", test_reasons_of_grpc},
     {"a call that failed within a component", test_callee_of_a_component},
     {"each reason is told once a second", test_notices_are_limited},
     {"what a transport refuses is told", test_refusals_of_a_transport},
