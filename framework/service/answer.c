@@ -73,12 +73,21 @@ uint64_t cpti_answer_start_unix_ns(const struct cpt_clock *clock, uint64_t arriv
 }
 
 void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
-                            unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES])
+                            const struct cpti_answered *answered,
+                            char text[CPTI_ANSWER_STATUS_BYTES])
 {
+    const char *name = answered->name;
+
     record->latency_ns = latency_ns;
-    record->is_failed = http_status >= 500;
-    (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES, http_status < 400 ? "ok" : "%u",
-                   http_status);
+    record->is_failed = answered->http_status >= 500;
+    if (name != NULL) {
+        (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES, "%s",
+                       strcmp(name, "OK") == 0 ? "ok" : name);
+    } else {
+        (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES,
+                       answered->http_status < 400 ? "ok" : "%u",
+                       answered->http_status);
+    }
     record->status = cpt_bytes_of(text);
 }
 
@@ -102,13 +111,14 @@ static void fill_attributes(struct cpti_serving *serving,
 }
 
 /* @failure: NULL if the request has not failed. */
-static void fill_record(struct cpti_serving *serving, unsigned http_status,
+static void fill_record(struct cpti_serving *serving,
+                        const struct cpti_answered *answered,
                         const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
     struct cpt_record *record = &serving->item.record;
 
-    cpti_answer_record_end(record, cpt_request_latency_ns(request), http_status,
+    cpti_answer_record_end(record, cpt_request_latency_ns(request), answered,
                            serving->status);
     record->start_unix_ns =
         cpti_answer_start_unix_ns(request->clock, request->trace.arrival_ns);
@@ -203,25 +213,28 @@ static void make_path(struct cpti_serving *serving)
 }
 
 struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
-                                      const struct cpt_path *path,
-                                      const struct cpt_ask *ask, uint64_t elapsed_ns,
+                                      const struct cpti_answer_path *answer,
                                       unsigned char *data)
 {
     struct cpti_counters *counters = &service->counters;
     const size_t own = service->options.metadata_bytes_max;
+    const struct cpt_ask *ask = &answer->decision->ask;
+    const size_t asked = ask->bytes_max;
+    const size_t both = asked < own ? asked : own;
     const struct cpt_metadata_encode_options options = {
         .struct_bytes = sizeof options,
         .alloc = service->options.alloc,
-        .server_elapsed_ns = elapsed_ns,
+        .server_elapsed_ns = answer->elapsed_ns,
         .has_server_elapsed = 1,
-        .bytes_max = ask->bytes_max < own ? ask->bytes_max : own,
+        .bytes_max = answer->bytes_max < both ? answer->bytes_max : both,
         .without_drags = !ask->wants_drag,
+        .nonce = answer->decision->nonce,
     };
     size_t bytes = 0;
     int fit = CPT_FIT_WHOLE;
 
     if (options.bytes_max == 0 || data == NULL ||
-        cpt_metadata_write(path, &options, data, own, &bytes, &fit) != CPT_OK) {
+        cpt_metadata_write(answer->path, &options, data, own, &bytes, &fit) != CPT_OK) {
         CPTI_COUNT(counters, unreturned_paths);
         return (struct cpt_bytes){NULL, 0};
     }
@@ -333,7 +346,8 @@ static bool has_record(const struct cpti_serving *serving)
 }
 
 /* Hands the record to the log if the request is to have one. */
-static void log_request(struct cpti_serving *serving, unsigned http_status,
+static void log_request(struct cpti_serving *serving,
+                        const struct cpti_answered *answered,
                         const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
@@ -349,7 +363,7 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
         return;
     }
     cpti_request_hold(request); /* for the record */
-    fill_record(serving, http_status, failure);
+    fill_record(serving, answered, failure);
     count_end(serving);
     if (is_kept) {
         cpti_kept_answered(serving);
@@ -394,6 +408,22 @@ static void count_latency(const struct cpti_serving *serving)
                        trace_id);
 }
 
+/* Adds the path to @outbound, which is whole otherwise, if the caller asked for it.
+ * @room has CPT_METADATA_BYTES_CEILING bytes. */
+static void add_path(struct cpti_serving *serving, struct cpt_outbound *outbound,
+                     unsigned char *room)
+{
+    const struct cpti_answer_path answer = {
+        .path = serving->path,
+        .decision = &serving->decision,
+        .elapsed_ns = cpt_request_latency_ns(serving->request),
+        .bytes_max = serving->path_room != NULL
+                         ? serving->path_room(serving->context, outbound)
+                         : SIZE_MAX};
+
+    outbound->metadata = cpti_answer_metadata(serving->service, &answer, room);
+}
+
 void cpti_answer_send(struct cpt_request *request, void *context)
 {
     struct cpti_serving *serving = request->served;
@@ -401,6 +431,7 @@ void cpti_answer_send(struct cpt_request *request, void *context)
     struct cpt_outbound outbound = {0};
     unsigned char metadata[CPT_METADATA_BYTES_CEILING];
     struct cpti_failure failure;
+    struct cpti_answered answered = {0};
     bool has_failed = false;
 
     (void)context;
@@ -414,27 +445,27 @@ void cpti_answer_send(struct cpt_request *request, void *context)
         make_path(serving);
     }
     if (serving->path != NULL && serving->decision.ask.version != 0) {
-        outbound.metadata =
-            cpti_answer_metadata(service, serving->path, &serving->decision.ask,
-                                 cpt_request_latency_ns(request), metadata);
+        add_path(serving, &outbound, metadata);
     }
     if (serving->spans != NULL) {
-        cpti_spans_answered(serving, outbound.http_status,
-                            outbound.http_status >= 500 || request->status != CPT_OK);
+        cpti_spans_answered(serving, &outbound);
     }
     count_latency(serving);
     /* Before the reply: the client that reads it may send the next request at once. */
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     serving->reply(serving->context, &outbound);
     has_failed = cpti_failure_is(request, outbound.http_status);
+    if (request->is_traced || has_failed) {
+        answered = cpti_answered_of(serving->has_outcomes, outbound.outcome,
+                                    outbound.http_status, outbound.body);
+    }
     if (has_failed) { /* while the request is surely there */
-        cpti_failure_of(request, outbound.http_status, is_starved(request), &failure);
+        cpti_failure_of(request, &answered, is_starved(request), &failure);
         cpti_failure_count(service, &failure);
-        cpti_failure_tell(service, &failure, serving->input.method,
-                          outbound.http_status);
+        cpti_failure_tell(service, &failure, serving->input.method, &answered);
     }
     if (request->is_traced) {
-        log_request(serving, outbound.http_status, has_failed ? &failure : NULL);
+        log_request(serving, &answered, has_failed ? &failure : NULL);
     } else {
         count_end(serving);
     }
@@ -474,6 +505,10 @@ static void note_background_failure(struct cpti_serving *serving, uint32_t numbe
 {
     struct cpt_request *request = serving->request;
     struct cpt_record *record = &serving->item.record;
+    const unsigned outcome = cpti_outcome_of(CPT_FAILED);
+    const struct cpti_answered answered =
+        cpti_answered_of(serving->has_outcomes, outcome,
+                         cpt_outcome_http_status(outcome), cpt_bytes_of(""));
     struct cpti_failure failure;
 
     cpti_failure_of_task(request, number - 1,
@@ -484,8 +519,7 @@ static void note_background_failure(struct cpti_serving *serving, uint32_t numbe
         cpti_failure_note(&failure, serving->service, &request->notes,
                           (struct cpt_attribute *)(uintptr_t)record->attributes,
                           &record->attribute_count);
-    cpti_failure_tell(serving->service, &failure, serving->input.method,
-                      cpt_outcome_http_status(cpti_outcome_of(CPT_FAILED)));
+    cpti_failure_tell(serving->service, &failure, serving->input.method, &answered);
 }
 
 /* Turns the trace into that of the time after the answer, and makes its path. */

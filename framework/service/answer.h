@@ -5,10 +5,11 @@
 #ifndef CPT_ANSWER_H
 #define CPT_ANSWER_H
 
+#include "framework/service/outcome.h"
 #include "framework/service/service.h"
 #include "framework/service/trace_context.h"
 
-enum { CPTI_ANSWER_STATUS_BYTES = 16 };
+enum { CPTI_ANSWER_STATUS_BYTES = 24 };
 
 /* Answers and logs a request that a service serves; as cpt_done_fn. */
 void cpti_answer_send(struct cpt_request *request, void *context);
@@ -16,12 +17,18 @@ void cpti_answer_send(struct cpt_request *request, void *context);
 /* Logs what a request did after its answer, and frees it; see struct cpti_nest. */
 void cpti_answer_retire(struct cpt_request *request);
 
-/* @path as metadata for the caller that asked by @ask, in @data, which has room for
- * what the options of the service allow, or is NULL; empty if it does not fit. Counts
- * both. */
+/* A path for the caller that asked. */
+struct cpti_answer_path {
+    const struct cpt_path *path;
+    const struct cpti_decision *decision; /* has the ask, and its nonce */
+    uint64_t elapsed_ns;
+    size_t bytes_max; /* that the other headers of the answer leave */
+};
+
+/* @answer as metadata, in @data, which has room for what the options of the service
+ * allow, or is NULL; empty if it does not fit. Counts both. */
 struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
-                                      const struct cpt_path *path,
-                                      const struct cpt_ask *ask, uint64_t elapsed_ns,
+                                      const struct cpti_answer_path *answer,
                                       unsigned char *data);
 
 /* Notes in @record why it is written, and which trace the request belongs to. */
@@ -36,6 +43,7 @@ uint64_t cpti_answer_start_unix_ns(const struct cpt_clock *clock, uint64_t arriv
 /* Notes in @record how a request ended. @text holds the status as long as the record is
  * used. */
 void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
-                            unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES]);
+                            const struct cpti_answered *answered,
+                            char text[CPTI_ANSWER_STATUS_BYTES]);
 
 #endif

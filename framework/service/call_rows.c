@@ -20,6 +20,7 @@
 #include "framework/cpt_calls.h"
 #include "framework/run/pending.h"
 #include "framework/service/calls.h"
+#include "framework/service/outcome.h"
 #include "framework/service/service.h"
 
 #include <limits.h>
@@ -251,6 +252,10 @@ static cpt_status fail(struct cpt_task *task, const struct call_state *state)
 {
     const struct cpt_call_reply *reply = state->failure;
     const unsigned count = state->attempt_count;
+    const struct cpti_answered answered =
+        cpti_answered_of(reply->message.data != NULL, reply->outcome,
+                         reply->http_status, reply->message);
+    char said[CPTI_ANSWERED_BYTES];
 
     if (row_of(task)->decodes_errors && reply->status == CPT_OK) {
         return decode(task, reply);
@@ -258,14 +263,14 @@ static cpt_status fail(struct cpt_task *task, const struct call_state *state)
     if (fall_back(task)) {
         return CPT_OK;
     }
-    return reply->status != CPT_OK
-               ? cpt_fail(task, status_of(row_of(task), reply),
-                          "call of '%s' failed (attempt %u): %s",
-                          state->failed_stub->name, count,
-                          cpt_status_sentence(reply->status))
-               : cpt_fail(task, status_of(row_of(task), reply),
-                          "'%s' answered %u (attempt %u)", state->failed_stub->name,
-                          reply->http_status, count);
+    cpti_answered_text(&answered, said);
+    return reply->status != CPT_OK ? cpt_fail(task, status_of(row_of(task), reply),
+                                              "call of '%s' failed (attempt %u): %s",
+                                              state->failed_stub->name, count,
+                                              cpt_status_sentence(reply->status))
+                                   : cpt_fail(task, status_of(row_of(task), reply),
+                                              "'%s' answered %s (attempt %u)",
+                                              state->failed_stub->name, said, count);
 }
 
 /* The reply to call @i counts: the other attempt is not needed. */
@@ -326,6 +331,7 @@ static void call(struct cpt_task *task, struct call_state *state, uint64_t timeo
         request = *state->request;
     }
     request.attempt = may_be_repeated(row) ? number : 0;
+    request.is_idempotent |= row->is_idempotent;
     if (is_other) {
         status = cpti_call_line_make(task, attempt.stub, &request, &line);
     }

@@ -55,7 +55,10 @@ struct rpc_call {
 
 /* --- Calling --- */
 
-enum { ASK_BYTES = 128 }; /* always enough; most take 10 */
+enum {
+    ASK_BYTES = 128, /* always enough; most take 10 */
+    FIELD_BYTES = 32 /* that a header takes beside its name and its value */
+};
 
 /* What the transport has of @pending, if that is a call of @stub. */
 static const struct cpt_transport_call *transport_of(const struct cpt_pending *pending,
@@ -82,6 +85,32 @@ static bool prepare_state(struct cpt_transport_call *transport,
     return true;
 }
 
+/* The headers that go out: those of the program, and what is passed on; false: there is
+ * no memory. Lock held. */
+static bool prepare_headers(struct cpt_transport_call *transport,
+                            struct cpt_request *request,
+                            const struct cpt_call_request *said)
+{
+    const struct cpti_trace_origin *trace = request->inherited.trace;
+    struct cpt_field *fields = NULL;
+
+    transport->headers = said->headers;
+    transport->header_count = said->header_count;
+    if (trace == NULL || trace->propagated == NULL) {
+        return true;
+    }
+    fields = cpt_arena_take(&request->arena,
+                            (said->header_count + trace->propagated->count) *
+                                sizeof *fields);
+    if (fields == NULL) {
+        return false;
+    }
+    transport->headers = fields;
+    transport->header_count = cpti_propagated_merge(trace->propagated, said->headers,
+                                                    said->header_count, fields);
+    return true;
+}
+
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
 static bool prepare(struct rpc_call *call, struct cpt_request *request,
                     const struct cpti_attempt *attempt)
@@ -95,8 +124,6 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     transport->target = stub->target;
     transport->method = line->method;
     transport->verb = line->verb;
-    transport->headers = said->headers;
-    transport->header_count = said->header_count;
     transport->reply_headers = said->reply_headers;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
@@ -105,6 +132,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     }
     transport->previous = transport_of(attempt->previous, stub);
     transport->is_stream = stub->is_stream;
+    transport->is_idempotent = said->is_idempotent;
     if (request->deadline_ns != 0) {
         const uint64_t left_ns = cpti_request_remaining_ns(request);
 
@@ -113,7 +141,8 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
             transport->timeout_ns = left_ns != 0 ? left_ns : 1;
         }
     }
-    if (!prepare_state(transport, request)) {
+    if (!prepare_state(transport, request) ||
+        !prepare_headers(transport, request, said)) {
         return false;
     }
     transport->body.bytes = body.bytes;
@@ -124,26 +153,59 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     return true;
 }
 
+/* Whether what @call sends by itself leaves room for an ask, so that no callee refuses
+ * the call for it. */
+static bool has_room(const struct cpt_transport_call *call)
+{
+    const struct cpt_field trace[] = {
+        {cpt_bytes_of(CPT_HEADER_TRACEPARENT), call->traceparent},
+        {cpt_bytes_of(CPT_HEADER_TRACESTATE), call->tracestate}};
+    size_t bytes = strlen(call->method);
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof trace / sizeof *trace; i++) {
+        if (trace[i].value.bytes != 0) {
+            bytes += trace[i].name.bytes + trace[i].value.bytes + FIELD_BYTES;
+            count++;
+        }
+    }
+    for (size_t i = 0; i < call->header_count; i++, count++) {
+        bytes +=
+            call->headers[i].name.bytes + call->headers[i].value.bytes + FIELD_BYTES;
+    }
+    return cpt_ask_has_room(bytes, count) != 0;
+}
+
 /* The ask that goes out with @call, whose record is there if it is traced. Each attempt
- * has an id of its own: only one of them is the call that counted. Without memory the
- * call goes out without it. Lock held. */
-static void prepare_ask(struct rpc_call *call, struct cpt_request *request)
+ * has a nonce and an id of its own: only one of them is the call that counted. Without
+ * memory, or room beside other headers, the call goes out without it. Lock held. */
+static void prepare_ask(struct rpc_call *call, struct cpt_request *request,
+                        uint64_t now_ns)
 {
     struct cpt_transport_call *transport = &call->transport;
-    char text[ASK_BYTES];
+    char text[ASK_BYTES + CPT_NONCE_BYTES + 1];
     struct cpt_ask ask;
+    uint64_t nonce = 0;
     size_t bytes = 0;
 
-    if (!request->is_traced || request->inherited.is_silent) {
+    if (!request->is_traced || request->inherited.is_silent || !has_room(transport)) {
         return;
     }
     ask = request->inherited.ask;
     ask.graph_id = cpti_record_call_id(request, call->pending.call);
-    bytes = cpt_ask_format(&ask, text, sizeof text);
-    transport->critical_path.data = cpt_arena_copy(&request->arena, text, bytes + 1);
+    nonce = cpti_call_nonce(now_ns);
+    bytes = cpt_ask_format(&ask, text, ASK_BYTES) + 1;
+    cpt_nonce_format(nonce, text + bytes);
+    transport->critical_path.data =
+        cpt_arena_copy(&request->arena, text, bytes + CPT_NONCE_BYTES + 1);
     if (transport->critical_path.data != NULL) {
-        transport->critical_path.bytes = bytes;
+        transport->critical_path.bytes = bytes - 1;
+        transport->nonce =
+            (struct cpt_bytes){transport->critical_path.data + bytes, CPT_NONCE_BYTES};
         transport->metadata_bytes_max = ask.bytes_max;
+        if (call->pending.call != NULL) {
+            call->pending.call->nonce = nonce;
+        }
     }
 }
 
@@ -173,6 +235,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
         return cpti_pending_failed(CPT_LIMIT);
     }
     call->pending.stub = stub;
+    call->pending.outbound = &call->transport;
     call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
     call->reply.outcome = CPT_OUTCOME_DEADLINE_EXCEEDED;
     call->pending.call =
@@ -186,9 +249,9 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
         call->pending.call->attempt = attempt->request->attempt;
         call->pending.call->executor = cpt_bytes_of(transport->name);
     }
-    prepare_ask(call, request);
     call->transport.traceparent =
         cpti_spans_traceparent(request, call->pending.call, call->traceparent);
+    prepare_ask(call, request, now_ns);
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
                        request->is_traced ? now_ns : cpti_coarse_ns());
     cpti_lock_release(&request->lock);
@@ -296,6 +359,7 @@ void cpt_transport_sent(struct cpt_transport_call *transport)
     struct cpt_request *request = call->pending.request;
     const uint64_t now_ns = cpti_record_now(request);
 
+    __atomic_store_n(&call->pending.is_sent, true, __ATOMIC_RELAXED); /* for people */
     if (!request->is_traced) {
         return;
     }
@@ -385,6 +449,23 @@ static bool keep_body(struct cpt_call_reply *kept,
     return kept->body.data != NULL;
 }
 
+/* What is said about an error; without memory nothing is. */
+static void keep_message(struct cpt_call_reply *kept,
+                         const struct cpt_transport_reply *reply,
+                         struct cpt_arena *arena)
+{
+    const size_t bytes = reply->message.bytes < CPTI_ANSWERED_BYTES
+                             ? reply->message.bytes
+                             : CPTI_ANSWERED_BYTES;
+    const char *copy = NULL;
+
+    if (reply->message.data == NULL) {
+        return;
+    }
+    copy = bytes > 0 ? cpt_arena_copy(arena, reply->message.data, bytes) : NULL;
+    kept->message = copy != NULL ? (struct cpt_bytes){copy, bytes} : cpt_bytes_of("");
+}
+
 /* The same of the messages of a stream. */
 static bool keep_messages(struct cpt_call_reply *kept,
                           const struct cpt_transport_reply *reply,
@@ -422,6 +503,7 @@ static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *
     kept->status = reply->status;
     kept->http_status = reply->http_status;
     kept->outcome = cpti_outcome_of(reply->status);
+    keep_message(kept, reply, arena);
     if (reply->status != CPT_OK) {
         return;
     }
@@ -433,8 +515,8 @@ static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *
     }
 }
 
-/* How a call has failed, as the label says it: the status of the answer, as in records,
- * or why there is none. Empty: it has not failed. Lock held. */
+/* How a call has failed, as the label says it: the status of the answer, as in records
+ * (over gRPC a name), or why there is none. Empty: it has not failed. Lock held. */
 static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
                                    struct cpt_arena *arena)
 {
@@ -448,6 +530,9 @@ static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
                             : kept->status == CPT_LIMIT       ? "LIMIT"
                                                               : "FAILED");
     }
+    if (kept->message.data != NULL) {
+        return cpt_bytes_of(cpt_outcome_name(kept->outcome));
+    }
     if (kept->http_status < 400) {
         return (struct cpt_bytes){NULL, 0};
     }
@@ -459,52 +544,75 @@ static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
     return cpt_bytes_of(text);
 }
 
-/* What became of a call that failed, for the operator: "'B: Lookup' answered 503". */
-static void describe(const struct rpc_call *call, struct cpt_bytes why,
+/* The target of @call, without what precedes '@', which is not told. */
+static const char *target_of(const struct rpc_call *call)
+{
+    const char *picked = call->pending.target;
+    const char *target = picked != NULL ? picked
+                         : call->pending.stub->target != NULL
+                             ? call->pending.stub->target
+                             : "no target";
+    const char *secret = strchr(target, '@');
+
+    return secret != NULL ? secret + 1 : target;
+}
+
+/* What became of a call that failed, for the operator: "'B: Lookup' answered 503",
+ * "'B: Lookup' answered NOT_FOUND: there is no such item". */
+static void describe(const struct rpc_call *call, const struct cpt_transport_reply *of,
                      char text[CPTI_FAILED_CALL_BYTES])
 {
     const struct cpt_call_reply *kept = &call->reply;
     const struct cpt_stub *stub = call->pending.stub;
-    const char *picked = call->pending.target;
-    const char *named = picked != NULL         ? picked
-                        : stub->target != NULL ? stub->target
-                                               : "no target";
-    const char *secret = strchr(named, '@'); /* what precedes it is not told */
-    const char *target = secret != NULL ? secret + 1 : named;
-    const char *at = picked != NULL ? " at " : "";
+    const char *target = target_of(call);
+    const bool is_picked = call->pending.target != NULL;
+    const char *at = is_picked ? " at " : "";
+    const char *picked = is_picked ? target : "";
     const size_t capacity = CPTI_FAILED_CALL_BYTES;
+    const bool is_named = kept->message.data != NULL;
+    const struct cpti_answered answered =
+        cpti_answered_of(is_named, is_named ? of->outcome : CPT_OUTCOME_OK,
+                         kept->http_status, kept->message);
+    char said[CPTI_ANSWERED_BYTES] = "";
 
-    picked = picked != NULL ? target : "";
+    if (kept->status == CPT_OK || is_named) {
+        cpti_answered_text(&answered, said);
+    } else if (of->why.bytes > 0) {
+        (void)snprintf(said, sizeof said, "%.*s",
+                       (int)(of->why.bytes < 100 ? of->why.bytes : 100), of->why.data);
+    }
     if (stub->transport == NULL) {
         (void)snprintf(text, capacity,
                        "'%.100s' cannot be called: its stub has no transport",
                        stub->name);
     } else if (kept->status == CPT_OK) {
-        (void)snprintf(text, capacity, "'%.80s'%s%.60s answered %u", stub->name, at,
-                       picked, kept->http_status);
+        (void)snprintf(text, capacity, "'%.80s'%s%.60s answered %.160s", stub->name, at,
+                       picked, said);
     } else if (kept->status == CPT_TIMEOUT) {
         (void)snprintf(text, capacity, "'%.80s'%s%.60s had not answered after %.6g ms",
                        stub->name, at, picked,
                        (double)call->transport.timeout_ns / 1e6);
     } else if (kept->status == CPT_UNAVAILABLE) {
-        (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s%s%.*s",
-                       stub->name, target, why.bytes > 0 ? ": " : "",
-                       (int)(why.bytes < 100 ? why.bytes : 100), why.data);
+        (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s%s%.160s",
+                       stub->name, target, said[0] != '\0' ? ": " : "", said);
     } else {
-        (void)snprintf(text, capacity, "the call of '%.80s'%s%.60s failed: %s",
-                       stub->name, at, picked, cpt_status_sentence(kept->status));
+        (void)snprintf(text, capacity,
+                       "the call of '%.80s'%s%.60s failed: %.60s%s%.160s", stub->name,
+                       at, picked, cpt_status_sentence(kept->status),
+                       is_named ? ": " : "", is_named ? said : "");
     }
 }
 
 /* Keeps why the request may fail; a success makes an earlier failure of the same callee
  * be forgotten. Lock held. */
-static void keep_failure(const struct rpc_call *call, struct cpt_bytes why)
+static void keep_failure(const struct rpc_call *call,
+                         const struct cpt_transport_reply *reply)
 {
     struct cpt_request *request = call->pending.request;
     char text[CPTI_FAILED_CALL_BYTES];
 
     if (call->reply.status != CPT_OK || call->reply.outcome > CPT_OUTCOME_OK) {
-        describe(call, why.data != NULL ? why : cpt_bytes_of(""), text);
+        describe(call, reply, text);
         cpti_call_failed(request, call->pending.stub, call->reply.status,
                          cpti_pending_starter(&call->pending), text);
         if (request->failed_call != NULL) {
@@ -527,8 +635,9 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
         record->outcome = CPT_CALL_TIMEOUT;
     } else if (reply->status != CPT_OK) {
         record->reason = CPT_REASON_FAILED;
-    } else if (metadata_bytes_max == 0) { /* not asked: see cpti_inherited.is_silent */
-        record->reason = CPT_REASON_SHARED;
+    } else if (metadata_bytes_max == 0) { /* not asked: see prepare_ask() */
+        record->reason =
+            request->inherited.is_silent ? CPT_REASON_SHARED : CPT_REASON_LIMIT;
     } else if (reply->is_cached) {
         record->reason = CPT_REASON_CACHED;
     } else if (reply->is_metadata_large || reply->metadata.bytes > metadata_bytes_max) {
@@ -564,7 +673,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
         keep_reply(call, reply, &request->arena);
-        keep_failure(call, reply->why);
+        keep_failure(call, reply);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, request);
             record->status = failure_of(&call->reply, &request->notes);

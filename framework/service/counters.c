@@ -44,7 +44,9 @@ struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
     } else if (callee == NULL) {
         callee = &counters->callees[count];
         name = count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others");
-        memcpy(callee->text, name.data, name.bytes);
+        if (name.bytes != 0) { /* else it may be NULL */
+            memcpy(callee->text, name.data, name.bytes);
+        }
         callee->name = (struct cpt_bytes){callee->text, name.bytes};
         atomic_store_explicit(&counters->callee_count, count + 1, memory_order_release);
     }
@@ -177,6 +179,19 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
     show_log_file(cpti_log_queue_file(queue), to);
 }
 
+/* Of logs beside that of paths. */
+static void show_removed(const struct cpt_log_queue *queue, const char *name,
+                         const char *help, const struct show *to)
+{
+    const struct cpt_log_file *file = cpti_log_queue_file(queue);
+    struct cpt_log_file_counts counts;
+
+    if (file != NULL) {
+        cpt_log_file_counts(file, &counts);
+        show(to, name, counts.removed_count, help);
+    }
+}
+
 static void show_spans(struct cpt_log_queue *queue, const struct show *to)
 {
     struct cpt_log_queue_counts counts;
@@ -192,6 +207,8 @@ static void show_spans(struct cpt_log_queue *queue, const struct show *to)
              counts.late_lost_count,
          "requests whose spans are lost, whatever the reason");
     show(to, "spans_bytes", counts.byte_count, "bytes of the spans that were written");
+    show_removed(queue, "spans_files_removed",
+                 "files of spans removed because there were too many", to);
 }
 
 static void show_graphs(struct cpt_log_queue *queue, const struct show *to)
@@ -209,6 +226,8 @@ static void show_graphs(struct cpt_log_queue *queue, const struct show *to)
          "requests whose graph is lost, whatever the reason");
     show(to, "graphs_bytes", counts.byte_count,
          "bytes of the graphs that were written");
+    show_removed(queue, "graphs_files_removed",
+                 "files of graphs removed because there were too many", to);
 }
 
 void cpt_service_counters(struct cpt_service *service,
@@ -329,6 +348,12 @@ static void count_clamped(struct cpti_call_observer *observer,
                     clamped_drags, count);
 }
 
+static void count_stale(struct cpti_call_observer *observer,
+                        const struct cpt_trace_call *call)
+{
+    CPTI_COUNT(cpti_counters_callee(counters_of(observer), call->name), stale_paths);
+}
+
 static void count_timer_failed(struct cpti_call_observer *observer)
 {
     CPTI_COUNT(counters_of(observer), failed_timers);
@@ -343,4 +368,5 @@ const struct cpti_call_observer cpti_counters_observer = {
     .timer_failed = count_timer_failed,
     .dragged = count_drags,
     .clamped = count_clamped,
+    .stale = count_stale,
 };

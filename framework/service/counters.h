@@ -36,6 +36,10 @@
     X(refused_traceparents, "traceparent headers that were malformed, or several")     \
     X(refused_tracestates,                                                             \
       "tracestate headers that were malformed, and not passed on")                     \
+    X(refused_propagated,                                                              \
+      "requests with B3 or baggage that was malformed or large, and not passed on")    \
+    X(untrusted_propagated,                                                            \
+      "requests with B3 or baggage of clients that an entry does not trust")           \
     X(limited_forced, "requests asked for from outside above forced_per_second_max")   \
     X(limited_asked, "requests that callers asked for above asked_per_second_max")     \
     X(refused_graphs, "graphs asked for that this service did not keep")               \
@@ -48,6 +52,7 @@
     X(timed_out, "of these, requests that took too long")                              \
     X(cancelled, "of these, requests that were cancelled")                             \
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
+    X(untrusted_timeouts, "deadlines of clients that an entry does not trust")         \
     X(refused_busy, "requests refused or ended because too much was in flight")        \
     X(refused_memory, "requests refused because there was no memory")                  \
     X(call_retries, "calls that rows of graphs repeated after a failure")              \
@@ -108,7 +113,8 @@ enum { CPTI_REFUSALS = CPT_REFUSAL_MEMORY + 1 };
     X(undercounts, "callee's paths that were shorter than the call")                   \
     X(undercount_ns, "sum of these differences")                                       \
     X(inconsistent, "callee's paths longer than its own elapsed time")                 \
-    X(clamped_drags, "drags of callee's segments that were above the segment")
+    X(clamped_drags, "drags of callee's segments that were above the segment")         \
+    X(stale_paths, "callee's paths that a cache had kept of another call")
 
 struct cpti_call_observer;
 

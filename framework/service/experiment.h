@@ -165,8 +165,7 @@ bool cpti_experiment_tick(struct cpt_service *service,
                           char sentence[CPTI_EXPERIMENT_SENTENCE_BYTES]);
 
 /* A traced request is made: draws its arm, or obeys its caller. */
-void cpti_experiment_begin(struct cpti_serving *serving,
-                           const struct cpt_inbound *inbound);
+void cpti_experiment_begin(struct cpti_serving *serving);
 
 /* The request, which took part, has ended. */
 void cpti_experiment_end(struct cpti_serving *serving);

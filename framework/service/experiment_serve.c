@@ -282,20 +282,6 @@ static __attribute__((noinline)) void obey(struct cpti_serving *serving,
     }
 }
 
-/* How long the request may take; 0: no limit. */
-static uint64_t limit_of(const struct cpti_serving *serving,
-                         const struct cpt_inbound *inbound)
-{
-    const uint64_t own_ns = serving->method->timeout_ns;
-    uint64_t asked_ns = 0;
-
-    if (inbound->timeout.data == NULL ||
-        cpti_timeout_parse(inbound->timeout, &asked_ns) != CPT_OK) {
-        return own_ns;
-    }
-    return own_ns != 0 && own_ns < asked_ns ? own_ns : asked_ns;
-}
-
 static void note_arm(struct cpti_serving *serving,
                      const struct cpti_experiment_wanted *wanted,
                      const struct cpti_experiment_arm *arm)
@@ -327,12 +313,11 @@ static void note_arm(struct cpti_serving *serving,
 }
 
 /* The request is one of the random sample. */
-static __attribute__((noinline)) void take_part(struct cpti_serving *serving,
-                                                const struct cpt_inbound *inbound)
+static __attribute__((noinline)) void take_part(struct cpti_serving *serving)
 {
     struct cpt_service *service = serving->service;
     struct cpti_experiment *experiment = &service->experiment;
-    const uint64_t limit_ns = limit_of(serving, inbound);
+    const uint64_t limit_ns = serving->timeout_ns;
     struct cpti_experiment_wanted wanted = {0};
     struct cpti_experiment_arm arm;
 
@@ -359,8 +344,7 @@ static __attribute__((noinline)) void take_part(struct cpti_serving *serving,
     }
 }
 
-void cpti_experiment_begin(struct cpti_serving *serving,
-                           const struct cpt_inbound *inbound)
+void cpti_experiment_begin(struct cpti_serving *serving)
 {
     const struct cpti_decision *decision = &serving->decision;
     const struct cpt_ask *ask = &serving->request->inherited.ask;
@@ -371,7 +355,7 @@ void cpti_experiment_begin(struct cpti_serving *serving,
                decision->ask.version == 0 &&
                atomic_load_explicit(&serving->service->experiment.is_on,
                                     memory_order_relaxed)) {
-        take_part(serving, inbound);
+        take_part(serving);
     }
 }
 

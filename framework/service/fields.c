@@ -261,11 +261,15 @@ static bool is_text(struct cpt_bytes text)
 
 /* What says where a message ends, or is about its connection, is the transport's. */
 static const char *const names_of_transport[] = {
-    "Connection",        "Content-Length",    "Date",
-    "Keep-Alive",        "Proxy-Connection",  "TE",
-    "Trailer",           "Transfer-Encoding", "Upgrade",
-    "critical-path-bin", "critical-path",     NULL,
+    "Connection", "Content-Length",    "Date",
+    "Keep-Alive", "Proxy-Connection",  "TE",
+    "Trailer",    "Transfer-Encoding", "Upgrade",
+    NULL,
 };
+
+/* So are these, of which a reply that is not traced need not know each. */
+static const char *const names_of_path[] = {"critical-path", "critical-path-bin",
+                                            "critical-path-nonce", NULL};
 
 static bool is_one_of(struct cpt_bytes name, const char *const *names)
 {
@@ -277,19 +281,26 @@ static bool is_one_of(struct cpt_bytes name, const char *const *names)
     return false;
 }
 
-static bool is_field(const struct cpt_field *field)
+static bool is_of_transport(struct cpt_bytes name)
 {
-    return field->name.bytes <= CPT_REPLY_HEADER_BYTES_MAX &&
-           field->value.bytes <= CPT_REPLY_HEADER_BYTES_MAX - field->name.bytes &&
+    return is_one_of(name, names_of_transport) ||
+           ((name.data[0] | 0x20) == 'c' && is_one_of(name, names_of_path));
+}
+
+static bool is_field(const struct cpt_field *field, size_t bytes_max)
+{
+    return field->name.bytes <= bytes_max &&
+           field->value.bytes <= bytes_max - field->name.bytes &&
            is_token(field->name) && is_text(field->value) &&
-           !is_one_of(field->name, names_of_transport);
+           !is_of_transport(field->name);
 }
 
 int cpt_field_is_sendable(const struct cpt_field *field)
 {
     static const char *const others[] = {"Content-Type", NULL};
 
-    return is_field(field) && !is_one_of(field->name, others);
+    return is_field(field, CPT_REPLY_HEADER_BYTES_MAX) &&
+           !is_one_of(field->name, others);
 }
 
 int cpt_call_field_is_sendable(const struct cpt_field *field)
@@ -297,7 +308,8 @@ int cpt_call_field_is_sendable(const struct cpt_field *field)
     static const char *const others[] = {"Host",        "Expect",     "cpt-timeout",
                                          "traceparent", "tracestate", NULL};
 
-    return is_field(field) && !is_one_of(field->name, others);
+    return is_field(field, CPT_CALL_HEADER_BYTES_MAX) &&
+           !is_one_of(field->name, others);
 }
 
 /* Room for one more header. False at a limit. */

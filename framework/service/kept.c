@@ -26,6 +26,7 @@
 
 /* Of the opened records of one request, while it is encoded. */
 #define OPENED_BYTES_MAX ((size_t)256 << 20)
+enum { OPENED_PART = 16 }; /* or this part of cpt_memory_max() */
 
 static struct cpti_kept_item *item_of(const struct cpti_serving *serving)
 {
@@ -99,7 +100,7 @@ static cpt_status encode(const struct cpti_log_item *kept,
     request->trace.dispatch_ns = item->dispatch_ns;
     request->trace.response_ns = item->response_ns;
     request->answered_by = item->answered_by;
-    cpt_arena_init(&arena, alloc, 0, OPENED_BYTES_MAX);
+    cpt_arena_init(&arena, alloc, 0, cpt_memory_part(OPENED_BYTES_MAX, OPENED_PART));
     status = cpti_recording_dag_records(request, true, &arena, &records);
     if (status == CPT_OK) {
         status = cpt_graph_encode(&item->item.record, item->id, &records, alloc, data,

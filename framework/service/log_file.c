@@ -72,9 +72,10 @@ struct cpt_log_file {
     int descriptor;                   /* of the current file; -1: there is none */
     char entry[CPTI_LOG_ENTRY_BYTES]; /* its name in the folder */
     uint64_t bytes;                   /* of the current file */
-    uint64_t untidied_bytes;          /* written since the folder was tidied */
-    uint64_t record_block_count;      /* in the current file */
-    uint64_t record_count;            /* in these blocks */
+    uint64_t tidied_bytes;   /* of all files of the log when the folder was tidied */
+    uint64_t untidied_bytes; /* written since */
+    uint64_t record_block_count; /* in the current file */
+    uint64_t record_count;       /* in these blocks */
     bool is_described;           /* it tells of requests of which none was traced */
     uint64_t begun_ns;           /* when it was begun; monotonic */
     struct cpt_log_index *index; /* of the current file; NULL: there is no file */
@@ -154,11 +155,16 @@ static cpt_status begin(struct cpt_log_file *file)
     return CPT_OK;
 }
 
-static size_t tidy(struct cpt_log_file *file)
+/* Removes old files, so that the limits hold with @coming_bytes more; how many. */
+static size_t tidy(struct cpt_log_file *file, uint64_t coming_bytes)
 {
-    const size_t removed_count = cpti_log_folder_tidy(&file->folder);
+    const size_t removed_count =
+        cpti_log_folder_tidy(&file->folder, coming_bytes, &file->tidied_bytes);
 
     file->untidied_bytes = 0;
+    if (file->tidied_bytes + coming_bytes > file->folder.kept_bytes_max) {
+        file->tidied_bytes = 0; /* others write to them: not again for each block */
+    }
     atomic_fetch_add(&file->counts.removed_count, removed_count);
     return removed_count;
 }
@@ -170,15 +176,29 @@ static cpt_status begin_and_tidy(struct cpt_log_file *file)
 
     if (status == CPT_IO) {
         const int number = errno;
-        const size_t removed_count = tidy(file);
+        const size_t removed_count = tidy(file, 0);
 
         errno = number;
         status = removed_count != 0 ? begin(file) : status;
     }
     if (status == CPT_OK) {
-        (void)tidy(file);
+        (void)tidy(file, 0);
     }
     return status;
+}
+
+/* Removes old files if @bytes more may be too much. What other processes write is not
+ * known, so it is looked at from time to time. */
+static void make_room(struct cpt_log_file *file, size_t bytes)
+{
+    const uint64_t bytes_max = file->folder.kept_bytes_max;
+    const uint64_t more_bytes = file->untidied_bytes + bytes;
+
+    if (bytes_max != 0 &&
+        (more_bytes > bytes_max / TIDY_PARTS ||
+         (file->tidied_bytes != 0 && file->tidied_bytes + more_bytes > bytes_max))) {
+        (void)tidy(file, bytes);
+    }
 }
 
 /* --- Writing --- */
@@ -300,6 +320,7 @@ static cpt_status place_block(struct cpt_log_file *file, const void *block,
     if (status != CPT_OK) {
         return status;
     }
+    make_room(file, bytes);
     *at = file->bytes;
     status = append(file, block, bytes);
     if (status != CPT_OK && file->descriptor >= 0 && fits_new_file(file, bytes)) {
@@ -350,10 +371,6 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
     file->record_block_count++;
     file->record_count += records_of(file, block, bytes);
     atomic_fetch_add(&file->counts.block_count, 1);
-    if (file->folder.kept_bytes_max != 0 &&
-        file->untidied_bytes > file->folder.kept_bytes_max / TIDY_PARTS) {
-        (void)tidy(file);
-    }
     return CPT_OK;
 }
 

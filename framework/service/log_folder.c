@@ -21,10 +21,14 @@ enum {
     NAME_TRIES_MAX = 1000, /* numbers in a row that are taken already */
     STAMP_BYTES = 32,
     FILE_MODE_DEFAULT = 0644,
-    NUMBER_DIGITS = 9,      /* at least; fewer are those of earlier versions */
+    NUMBER_DIGITS = 9,      /* at least; fewer are those of earlier versions, … */
+    NUMBER_DIGITS_MIN = 6,  /* … which had at least 6 */
     NUMBER_DIGITS_MAX = 18, /* a longer number is none of ours */
     LISTED_MAX = 1 << 20    /* files of one log; more are not looked at */
 };
+
+/* Numbers go on from the largest that is there, but for one that leaves no room. */
+#define NUMBER_MAX UINT64_C(100000000000000000)
 
 /* --- Names --- */
 
@@ -44,9 +48,25 @@ struct listed {
     uint64_t bytes;
 };
 
+/* Goes over the stamp of name_file() at *@at; false: it is none. */
+static bool skip_stamp(const char **at)
+{
+    static const char pattern[] = "00000000T000000Z";
+
+    for (size_t i = 0; i < sizeof pattern - 1; i++) {
+        if (pattern[i] == '0' ? (*at)[i] < '0' || (*at)[i] > '9'
+                              : (*at)[i] != pattern[i]) {
+            return false;
+        }
+    }
+    *at += sizeof pattern - 1;
+    return true;
+}
+
 /* Reads the name @entry. Whether it is one of the log's: its name, -STAMP-PID-NUMBER
  * and its ending. A log whose name begins alike ("A" and "A-old") has other characters
- * there. */
+ * there, and so have files that people put beside it ("A-2026-11-27.cptlog"): what is
+ * taken for one of the log's may be removed. */
 static bool read_name(const struct cpti_log_folder *folder, const char *entry,
                       struct listed *listed)
 {
@@ -58,7 +78,10 @@ static bool read_name(const struct cpti_log_folder *folder, const char *entry,
     if (strncmp(entry, name, name_bytes) != 0 || at[0] != '-') {
         return false;
     }
-    at += 1 + strspn(at + 1, "0123456789TZ");
+    at++;
+    if (!skip_stamp(&at)) {
+        return false;
+    }
     for (int part = 0; part < 2; part++) {
         digits = *at == '-' ? strspn(at + 1, "0123456789") : 0;
         if (digits == 0) {
@@ -66,7 +89,8 @@ static bool read_name(const struct cpti_log_folder *folder, const char *entry,
         }
         at += 1 + digits;
     }
-    if (strcmp(at, folder->ending) != 0 || digits > NUMBER_DIGITS_MAX) {
+    if (strcmp(at, folder->ending) != 0 || digits < NUMBER_DIGITS_MIN ||
+        digits > NUMBER_DIGITS_MAX) {
         return false;
     }
     listed->number = strtoull(at - digits, NULL, 10);
@@ -191,7 +215,7 @@ static void meet_number(void *context, const char *entry, const struct listed *l
     uint64_t *next = context;
 
     (void)entry;
-    if (listed->is_numbered && listed->number >= *next) {
+    if (listed->is_numbered && listed->number >= *next && listed->number < NUMBER_MAX) {
         *next = listed->number + 1;
     }
 }
@@ -330,18 +354,24 @@ static int compare_age(const void *left, const void *right)
 
 enum removal { KEPT, REMOVED, GONE };
 
-/* Removes the file @entry unless a process writes to it. */
+/* Removes the file @entry unless a process writes to it, or it is no regular file. */
 static enum removal remove_idle(const struct cpti_log_folder *folder, const char *entry)
 {
+    struct stat about;
     /* O_NONBLOCK: a pipe with the name of a log must not make us wait for a writer */
-    const int descriptor = openat(folder->descriptor, entry,
-                                  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    const int flags = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    /* NFS locks only what may be written; a file that may not is locked elsewhere */
+    int descriptor = openat(folder->descriptor, entry, O_RDWR | flags);
     enum removal removal = KEPT;
 
+    if (descriptor < 0 && (errno == EACCES || errno == EPERM)) {
+        descriptor = openat(folder->descriptor, entry, O_RDONLY | flags);
+    }
     if (descriptor < 0) {
         return errno == ENOENT ? GONE : KEPT;
     }
-    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
+        flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
         if (unlinkat(folder->descriptor, entry, 0) == 0) {
             removal = REMOVED;
         } else if (errno == ENOENT) {
@@ -359,12 +389,14 @@ static bool is_too_much(const struct cpti_log_folder *folder, size_t count,
            (folder->kept_bytes_max != 0 && bytes > folder->kept_bytes_max);
 }
 
-size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder)
+size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder, uint64_t coming_bytes,
+                            uint64_t *left_bytes)
 {
     struct listing listing = {.folder = folder};
     size_t removed_count = 0;
     size_t left = 0;
 
+    *left_bytes = 0;
     if (folder->kept_count_max == 0 && folder->kept_bytes_max == 0) {
         return 0;
     }
@@ -374,7 +406,7 @@ size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder)
     }
     left = listing.count;
     for (size_t i = 0; i < listing.count; i++) {
-        if (is_too_much(folder, left, listing.bytes)) {
+        if (is_too_much(folder, left, listing.bytes + coming_bytes)) {
             const enum removal removal = remove_idle(folder, listing.all[i].entry);
 
             removed_count += removal == REMOVED;
@@ -384,5 +416,6 @@ size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder)
         cpt_alloc_free(folder->alloc, listing.all[i].entry);
     }
     cpt_alloc_free(folder->alloc, listing.all);
+    *left_bytes = listing.bytes;
     return removed_count;
 }

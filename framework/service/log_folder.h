@@ -74,9 +74,11 @@ enum cpti_log_fate cpti_log_folder_fate(const struct cpti_log_folder *folder,
 /* Removes the file @entry. */
 void cpti_log_folder_unlink(const struct cpti_log_folder *folder, const char *entry);
 
-/* Removes the oldest files that no process writes to, until the limits hold; how many.
- * Files that another process removes at the same time are not counted. */
-size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder);
+/* Removes the oldest files that no process writes to, until the limits hold with
+ * @coming_bytes more; how many. Files that another process removes at the same time are
+ * not counted. *@left_bytes: of the files that are left. */
+size_t cpti_log_folder_tidy(const struct cpti_log_folder *folder, uint64_t coming_bytes,
+                            uint64_t *left_bytes);
 
 /* A new file survives a loss of power once its directory is on the disk. */
 void cpti_log_folder_sync(const struct cpti_log_folder *folder);

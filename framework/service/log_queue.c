@@ -32,6 +32,7 @@
 enum {
     LOG_RECORDS_DEFAULT = 1024,
     LOG_MEMORY_DEFAULT = 64 << 20,
+    LOG_MEMORY_PART = 32, /* of cpt_memory_max() */
     BATCH_RECORDS = 32,
     LOSS_SENTENCE_BYTES = 120,
     LINES_BYTES = 256 << 10,    /* lines are handed over when they are more … */
@@ -307,7 +308,8 @@ static void write_spans(struct cpt_log_queue *queue, const struct cpti_span_item
     }
     if (queue->line_count == 0 && queue->lines.capacity > LINES_BYTES_KEPT) {
         cpti_json_text_deinit(&queue->lines);
-        cpti_json_text_init(&queue->lines, queue->alloc, LINES_BYTES_MAX);
+        cpti_json_text_init(&queue->lines, queue->alloc,
+                            cpt_memory_part(LINES_BYTES_MAX, LOG_MEMORY_PART));
     }
 }
 
@@ -516,7 +518,9 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     queue->record_count_max = options->record_count_max != 0 ? options->record_count_max
                                                              : LOG_RECORDS_DEFAULT;
     queue->memory_bytes_max =
-        options->memory_bytes_max != 0 ? options->memory_bytes_max : LOG_MEMORY_DEFAULT;
+        options->memory_bytes_max != 0
+            ? options->memory_bytes_max
+            : cpt_memory_part(LOG_MEMORY_DEFAULT, LOG_MEMORY_PART);
     queue->flush_ns = options->flush_ns != 0 ? options->flush_ns : LOG_FLUSH_NS_DEFAULT;
     if (queue->flush_ns > LOG_FLUSH_NS_MAX) {
         queue->flush_ns = LOG_FLUSH_NS_MAX;
@@ -530,7 +534,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     cpti_cond_init(&queue->has_change);
     cpti_cond_init(&queue->has_flushed);
     queue->content = options->content;
-    cpti_json_text_init(&queue->lines, options->alloc, LINES_BYTES_MAX);
+    cpti_json_text_init(&queue->lines, options->alloc,
+                        cpt_memory_part(LINES_BYTES_MAX, LOG_MEMORY_PART));
     queue->block = options->content == CPT_LOG_GRAPHS
                        ? cpt_graph_log_block_new(options->alloc, 0)
                        : cpt_log_block_new(options->alloc, 0);

@@ -89,6 +89,7 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
 {
     char service[NAME_SHOWN_BYTES];
     char method[NAME_SHOWN_BYTES];
+    char with[16];
     int bytes = 0;
 
     if (notice->kind == CPT_NOTICE_LOG_LOSS) {
@@ -108,10 +109,11 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
     } else {
         (void)cpt_text_name(notice->service, service, sizeof service);
         (void)cpt_text_name(notice->method, method, sizeof method);
+        (void)snprintf(with, sizeof with, "%u", notice->http_status);
         bytes =
-            snprintf(line, capacity, "cpt: %s: %s %s with %u (%s): ", service, method,
+            snprintf(line, capacity, "cpt: %s: %s %s with %s (%s): ", service, method,
                      notice->kind == CPT_NOTICE_REFUSAL ? "refused" : "failed",
-                     notice->http_status, notice->reason);
+                     notice->outcome != NULL ? notice->outcome : with, notice->reason);
     }
     return bytes > 0 ? (size_t)bytes : 0;
 }

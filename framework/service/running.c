@@ -13,7 +13,9 @@
 #include "framework/graph/describe.h"
 #include "framework/run/snapshot.h"
 #include "framework/service/serving.h"
+#include "framework/service/spans.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Requests of one list that are told. */
@@ -81,26 +83,60 @@ static void write_times(const struct cpti_serving *serving, struct cpti_json_tex
     }
 }
 
+static uint64_t id_of(const unsigned char bytes[sizeof(uint64_t)])
+{
+    uint64_t id = 0;
+
+    for (size_t i = 0; i < sizeof id; i++) {
+        id = id << 8 | bytes[i];
+    }
+    return id;
+}
+
+/* 16 digits; nothing of 0, which is no id. */
+static void write_id(struct cpti_json_text *text, const char *key, uint64_t id)
+{
+    char hex[2 * sizeof id + 1];
+
+    if (id != 0) {
+        (void)snprintf(hex, sizeof hex, "%016" PRIx64, id);
+        cpti_json_text_string(text, key, cpt_bytes_of(hex));
+    }
+}
+
 /* The id by which the services of one request know it. */
-static void write_trace_id(const struct cpt_request *request,
+static void write_trace_id(const struct cpti_trace_context *trace,
                            struct cpti_json_text *text)
 {
-    const struct cpti_trace_context trace = cpti_trace_of(request->inherited.trace);
-    char hex[2 * sizeof trace.parent.trace_id + 1];
+    char hex[2 * sizeof trace->parent.trace_id + 1];
 
-    if (!trace.is_there) { /* tracing was off, and it came without one */
+    if (!trace->is_there) { /* tracing was off, and it came without one */
         return;
     }
-    for (size_t i = 0; i < sizeof trace.parent.trace_id; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", trace.parent.trace_id[i]);
+    for (size_t i = 0; i < sizeof trace->parent.trace_id; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", trace->parent.trace_id[i]);
     }
     cpti_json_text_string(text, "trace_id", cpt_bytes_of(hex));
+}
+
+/* That of its caller's span, which the caller tells beside the call; and of its own. */
+static void write_span_ids(const struct cpti_serving *serving,
+                           const struct cpti_trace_context *trace,
+                           struct cpti_json_text *text)
+{
+    if (serving->spans != NULL) {
+        write_id(text, "parent_id", serving->spans->parent_id);
+        write_id(text, "span_id", id_of(trace->parent.parent_id));
+    } else if (trace->is_there && !trace->is_made) {
+        write_id(text, "parent_id", id_of(trace->parent.parent_id));
+    }
 }
 
 static void write_request(const struct cpti_serving *serving,
                           struct cpti_json_text *text)
 {
     struct cpt_request *request = serving->request;
+    const struct cpti_trace_context trace = cpti_trace_of(request->inherited.trace);
     char cut[CPT_NAME_BYTES_MAX + 1];
 
     cpti_json_text_open(text, NULL, '{');
@@ -108,8 +144,9 @@ static void write_request(const struct cpti_serving *serving,
     cpti_json_text_string(text, "method", cpt_name_bound(serving->input.method, cut));
     write_times(serving, text);
     cpti_json_text_flag(text, "traced", request->is_traced);
-    write_trace_id(request, text);
+    write_trace_id(&trace, text);
     cpti_snapshot_write(request, text);
+    write_span_ids(serving, &trace, text);
     cpti_json_text_close(text, '}');
 }
 

@@ -34,6 +34,7 @@
  */
 #include "framework/service/sampling.h"
 
+#include "framework/run/random.h"
 #include "framework/service/trace_context.h"
 
 #include <arpa/inet.h>
@@ -42,7 +43,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 #define PROBABILITY_DEFAULT       0.001
 #define FORCED_PER_SECOND_DEFAULT 100
@@ -229,14 +229,17 @@ static bool address_of(const struct cpt_inbound *inbound, unsigned char address[
     return read_address(text, address, &is_ipv4);
 }
 
-static bool is_trusted(struct cpti_sampling *sampling,
-                       const struct cpt_inbound *inbound)
+bool cpti_sampling_trusts(struct cpti_sampling *sampling,
+                          const struct cpt_inbound *inbound)
 {
     const struct cpti_networks *networks = &sampling->networks;
     unsigned char address[16];
     bool has_address = false;
     bool is_found = false;
 
+    if (sampling->is_inner) {
+        return true;
+    }
     if (inbound->is_forwarded && !sampling->trusts_forwarded) {
         return false;
     }
@@ -300,15 +303,6 @@ static cpt_status set_probability(struct cpti_sampling *sampling, double wanted,
     return CPT_OK;
 }
 
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-
-    return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed
-               ? seed
-               : cpt_clock_unix_ns() * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error)
@@ -329,8 +323,8 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                              "the share of requests that ask for drags must be from 0 "
                              "to 1");
     }
-    sampling->seed = options->seed != 0 ? options->seed : random_seed();
-    sampling->trace_seed = random_seed();
+    sampling->seed = options->seed != 0 ? options->seed : cpti_random_seed();
+    sampling->trace_seed = cpti_random_seed();
     atomic_init(&sampling->has_policy, false);
     atomic_init(&sampling->throw_count, 0);
     sampling->clock = options->clock;
@@ -586,7 +580,7 @@ static struct cpt_ask read_ask(struct cpti_sampling *sampling,
         CPTI_COUNT(counters, refused_repeated);
     } else if (cpt_ask_parse(&inbound->critical_path, 1, &ask, NULL) != CPT_OK) {
         CPTI_COUNT(counters, refused_malformed);
-    } else if (!sampling->is_inner && !is_trusted(sampling, inbound)) {
+    } else if (!cpti_sampling_trusts(sampling, inbound)) {
         CPTI_COUNT(counters, refused_untrusted);
         ask = (struct cpt_ask){0};
     }
@@ -594,6 +588,24 @@ static struct cpt_ask read_ask(struct cpti_sampling *sampling,
         ask.delay_ns = 0;
     }
     return ask;
+}
+
+/* The nonce of the ask that @inbound has; 0: none, or several. */
+static uint64_t read_nonce(const struct cpt_inbound *inbound)
+{
+    struct cpt_bytes values[2];
+    size_t count = 0;
+
+    for (size_t i = 0; i < inbound->header_count && i < CPT_HEADERS_MAX && count < 2;
+         i++) {
+        const struct cpt_bytes name = inbound->headers[i].name;
+
+        if (name.bytes == sizeof CPT_HEADER_NONCE - 1 &&
+            strncasecmp(name.data, CPT_HEADER_NONCE, name.bytes) == 0) {
+            values[count++] = inbound->headers[i].value;
+        }
+    }
+    return cpt_nonce_parse(values, count);
 }
 
 /* Whether one more request may be traced because it asks. */
@@ -641,6 +653,7 @@ static __attribute__((noinline)) void decide(struct cpti_sampling *sampling,
     bool is_inner = sampling->is_inner;
 
     decision->ask = (struct cpt_ask){0};
+    decision->nonce = 0;
     if (inbound->critical_path_count != 0) {
         decision->ask = read_ask(sampling, inbound, counters);
         is_asked = decision->ask.version != 0;
@@ -649,6 +662,9 @@ static __attribute__((noinline)) void decide(struct cpti_sampling *sampling,
             decision->ask = (struct cpt_ask){0};
             is_asked = false;
             is_inner = sampling->is_inner;
+        }
+        if (is_asked) {
+            decision->nonce = read_nonce(inbound);
         }
     }
     if (!decision->is_random && !is_asked && decision->keep_rules == 0) {

@@ -77,6 +77,7 @@ struct cpti_decision {
     /* Version 0: the caller wants no path. Last, and set only if the request is traced:
      * most are not, and neither clear nor copy it. */
     struct cpt_ask ask;
+    uint64_t nonce; /* of the ask; 0: none. As the ask */
 };
 
 static inline void cpti_decision_clear(struct cpti_decision *decision)
@@ -90,6 +91,7 @@ static inline void cpti_decision_copy(struct cpti_decision *to,
     memcpy(to, from, offsetof(struct cpti_decision, ask));
     if (from->is_traced) {
         to->ask = from->ask;
+        to->nonce = from->nonce;
     }
 }
 
@@ -130,6 +132,11 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
 /* Reads networks, ended by NULL. CPT_OK; CPT_INVALID, CPT_LIMIT with the reason. */
 cpt_status cpti_networks_read(struct cpti_networks *networks, const char *const *texts,
                               struct cpt_error *error);
+
+/* Whether it is heeded what @inbound wants: a path, or to end soon. An inner service
+ * trusts all that reach it. */
+bool cpti_sampling_trusts(struct cpti_sampling *sampling,
+                          const struct cpt_inbound *inbound);
 
 /* Sets them while it serves. @probability is from 0, never, to 1. */
 void cpti_sampling_trust(struct cpti_sampling *sampling,

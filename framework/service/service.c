@@ -23,7 +23,9 @@ enum {
     DRAIN_POLL_NS = 500000,
     IN_FLIGHT_DEFAULT = 10000,
     IN_FLIGHT_BYTES_DEFAULT = 1 << 30,
-    NOTES_IN_FLIGHT_BYTES_DEFAULT = 256 << 20
+    NOTES_IN_FLIGHT_BYTES_DEFAULT = 256 << 20,
+    IN_FLIGHT_PART = 4, /* of cpt_memory_max(); likewise: */
+    NOTES_IN_FLIGHT_PART = 16
 };
 
 /* --- Made --- */
@@ -76,6 +78,29 @@ static void init_notices(struct cpt_service *service)
     }
 }
 
+/* The limits of memory, worked out once: a part of cpt_memory_max() takes a division,
+ * which no request pays for. */
+static void init_memory(struct cpt_service *service)
+{
+    struct cpt_service_options *options = &service->options;
+
+    if (options->memory_bytes_max == 0) {
+        options->memory_bytes_max = cpti_request_bytes_default();
+    }
+    if (options->trace_memory_bytes_max == 0) {
+        options->trace_memory_bytes_max = cpti_request_bytes_default();
+    }
+    cpti_budget_init(&service->budget, options->alloc,
+                     options->memory_in_flight_bytes_max != 0
+                         ? options->memory_in_flight_bytes_max
+                         : cpt_memory_part(IN_FLIGHT_BYTES_DEFAULT, IN_FLIGHT_PART));
+    cpti_budget_init(
+        &service->notes, options->alloc,
+        options->trace_memory_in_flight_bytes_max != 0
+            ? options->trace_memory_in_flight_bytes_max
+            : cpt_memory_part(NOTES_IN_FLIGHT_BYTES_DEFAULT, NOTES_IN_FLIGHT_PART));
+}
+
 static cpt_status init_service(struct cpt_service *service, struct cpt_error *error)
 {
     struct cpt_service_options *options = &service->options;
@@ -116,14 +141,7 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
     if (options->requests_in_flight_max == 0) {
         options->requests_in_flight_max = IN_FLIGHT_DEFAULT;
     }
-    cpti_budget_init(&service->budget, options->alloc,
-                     options->memory_in_flight_bytes_max != 0
-                         ? options->memory_in_flight_bytes_max
-                         : IN_FLIGHT_BYTES_DEFAULT);
-    cpti_budget_init(&service->notes, options->alloc,
-                     options->trace_memory_in_flight_bytes_max != 0
-                         ? options->trace_memory_in_flight_bytes_max
-                         : NOTES_IN_FLIGHT_BYTES_DEFAULT);
+    init_memory(service);
     init_notices(service);
     atomic_init(&service->in_flight_count, 0);
     atomic_init(&service->is_enabled, disabled == NULL || strcmp(disabled, "1") != 0);

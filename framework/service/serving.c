@@ -190,6 +190,44 @@ static enum cause cause_of(const struct cpti_serving *serving, cpt_status decode
                                                                          : CAUSE_MEMORY;
 }
 
+/* How long the request may take: no longer than a caller waits that is trusted. To
+ * others it is of no use that their request fails, but to those who want failures, and
+ * the callees would be told as well. 0: no limit. */
+static uint64_t timeout_of(struct cpt_service *service,
+                           const struct cpti_method *method,
+                           const struct cpt_inbound *inbound)
+{
+    uint64_t asked_ns = 0;
+
+    if (inbound->timeout.data == NULL) {
+        return method->timeout_ns;
+    }
+    if (cpti_timeout_parse(inbound->timeout, &asked_ns) != CPT_OK) {
+        CPTI_COUNT(&service->counters, refused_timeouts);
+        return method->timeout_ns;
+    }
+    if (!cpti_sampling_trusts(&service->sampling, inbound)) {
+        CPTI_COUNT(&service->counters, untrusted_timeouts);
+        return method->timeout_ns;
+    }
+    return method->timeout_ns != 0 && method->timeout_ns < asked_ns ? method->timeout_ns
+                                                                    : asked_ns;
+}
+
+/* What only a traced request has, once it has an account of its own. */
+static void begin_tracing(struct cpti_serving *serving,
+                          const struct cpt_inbound *inbound,
+                          const struct cpti_decision *decision)
+{
+    serving->path_room = inbound->path_room;
+    cpti_trace_enter(serving);
+    cpti_spans_begin(serving);
+    cpti_kept_begin(serving);
+    serving->request->inherited.ask =
+        cpti_sampling_ask(decision, serving->service->options.metadata_bytes_max);
+    cpti_experiment_begin(serving);
+}
+
 /* A request that is ready to be launched, or NULL with the @cause. */
 static struct cpt_request *make_request(struct cpt_service *service,
                                         const struct found *found,
@@ -230,13 +268,18 @@ static struct cpt_request *make_request(struct cpt_service *service,
         serving->service = service;
         serving->request = request;
         serving->method = method;
+        serving->has_outcomes = inbound->has_outcomes != 0;
+        serving->timeout_ns = timeout_of(service, method, inbound);
         serving->running.id = found->number;
         cpti_decision_copy(&serving->decision, decision);
     }
     if (serving != NULL && open_account(serving, service, request)) {
         decoded = copy_parameters(&request->arena, &found->match, &serving->input);
     }
-    if (decoded != CPT_OK || !copy_inbound(serving, request, inbound)) {
+    if (decoded != CPT_OK || !copy_inbound(serving, request, inbound) ||
+        (cpti_propagated_is_in(inbound) &&
+         cpti_propagated_read(&service->sampling, inbound, &service->counters,
+                              &request->arena, &serving->trace.propagated) != CPT_OK)) {
         *cause = cause_of(serving, decoded);
         cpti_request_discard(request);
         return NULL;
@@ -249,12 +292,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     cpti_trace_open(serving, &found->trace, found->is_enabled);
     request->inherited.observer = &service->observer;
     if (request->is_traced) {
-        cpti_trace_enter(serving);
-        cpti_spans_begin(serving);
-        cpti_kept_begin(serving);
-        request->inherited.ask =
-            cpti_sampling_ask(decision, service->options.metadata_bytes_max);
-        cpti_experiment_begin(serving, inbound);
+        begin_tracing(serving, inbound, decision);
     }
     if (serving->spans != NULL ||
         (serving->decision.is_logged && service->options.log != NULL)) {
@@ -277,24 +315,6 @@ static void refuse(cpt_reply_fn reply, void *context, unsigned outcome,
     reply(context, &outbound);
 }
 
-/* How long the request may take: no longer than its caller waits. 0: no limit. */
-static uint64_t timeout_of(struct cpt_service *service,
-                           const struct cpti_method *method,
-                           const struct cpt_inbound *inbound)
-{
-    uint64_t asked_ns = 0;
-
-    if (inbound->timeout.data == NULL) {
-        return method->timeout_ns;
-    }
-    if (cpti_timeout_parse(inbound->timeout, &asked_ns) != CPT_OK) {
-        CPTI_COUNT(&service->counters, refused_timeouts);
-        return method->timeout_ns;
-    }
-    return method->timeout_ns != 0 && method->timeout_ns < asked_ns ? method->timeout_ns
-                                                                    : asked_ns;
-}
-
 /* Counts one more request in flight; false: that would be too many. */
 static bool admit(struct cpt_service *service)
 {
@@ -307,7 +327,7 @@ static bool admit(struct cpt_service *service)
 }
 
 /* There is no request, for this @cause. */
-static void refuse_made(struct cpt_service *service, struct cpt_bytes method,
+static void refuse_made(struct cpt_service *service, const struct cpt_inbound *inbound,
                         cpt_reply_fn reply, void *context, enum cause cause)
 {
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
@@ -315,7 +335,7 @@ static void refuse_made(struct cpt_service *service, struct cpt_bytes method,
         CPTI_COUNT(&service->counters, refused_paths);
         cpt_service_refused(service, CPT_REFUSAL_MALFORMED,
                             cpt_outcome_http_status(CPT_OUTCOME_INVALID_ARGUMENT),
-                            method, cpt_bytes_of("the path is malformed"));
+                            inbound->method, cpt_bytes_of("the path is malformed"));
         refuse(reply, context, CPT_OUTCOME_INVALID_ARGUMENT, "the path is malformed\n");
         return;
     }
@@ -326,7 +346,7 @@ static void refuse_made(struct cpt_service *service, struct cpt_bytes method,
         CPTI_COUNT(&service->counters, refused_memory);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "out of memory\n");
     }
-    cpti_refusal_tell(service, method, cause == CAUSE_BUSY);
+    cpti_refusal_tell(service, inbound, cause == CAUSE_BUSY);
 }
 
 /* No method takes the request: its path, or its verb. */
@@ -406,7 +426,7 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
                    const struct cpt_inbound *inbound)
 {
     struct cpti_serving *serving = request->served;
-    const uint64_t timeout_ns = timeout_of(service, serving->method, inbound);
+    const uint64_t timeout_ns = serving->timeout_ns;
 
     if (inbound->stream != NULL) {
         hold_stream(serving, inbound->stream);
@@ -453,7 +473,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         CPTI_COUNT(&service->counters, refused_busy);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED,
                "too many requests in flight\n");
-        cpti_refusal_tell(service, inbound->method, true);
+        cpti_refusal_tell(service, inbound, true);
         return;
     }
     cpti_trace_read(&found.trace, inbound, &service->counters);
@@ -472,7 +492,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     }
     request = make_request(service, &found, inbound, &decision, &cause);
     if (request == NULL) {
-        refuse_made(service, inbound->method, reply, context, cause);
+        refuse_made(service, inbound, reply, context, cause);
         return;
     }
     serving = request->served;

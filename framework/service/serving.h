@@ -28,11 +28,15 @@ struct cpti_serving {
     size_t attribute_count;        /* that the application has noted */
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
     struct cpti_span_item *spans;          /* NULL: none are written */
+    uint64_t timeout_ns;                   /* it may take so long; 0: no limit */
     uint64_t begin_ns; /* if its latency is measured, and it is not traced */
     cpt_reply_fn reply;
     void *context;
+    /* That of struct cpt_inbound, if the request is traced, or NULL. */
+    size_t (*path_room)(void *context, const struct cpt_outbound *outbound);
     struct cpti_cleanup stream_end; /* releases inherited.stream */
     bool is_in_experiment;
+    bool has_outcomes; /* its client knows them: struct cpt_inbound */
 };
 
 /* Copies what the record needs of the service, which may be freed before, to @arena.

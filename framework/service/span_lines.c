@@ -208,6 +208,9 @@ static void open_span(const struct writer *writer, const struct span *span)
     cpti_json_text_open(text, NULL, '{');
     cpti_json_text_string(text, "traceId", cpt_bytes_of(writer->trace_id));
     put_id(text, "spanId", span->id);
+    if (writer->item->tracestate.bytes != 0) {
+        cpti_json_text_string(text, "traceState", writer->item->tracestate);
+    }
     if (span->parent_id != 0) {
         put_id(text, "parentSpanId", span->parent_id);
     }
@@ -555,7 +558,7 @@ static void write_request(struct run *run)
     note_begin(&writer->note, "request");
     note_run(run, item->dispatch_ns, item->answered_by);
     open_span(writer, &span);
-    put_number(writer->text, "http.response.status_code", item->http_status);
+    put_number(writer->text, item->status_key, item->status);
     put_number(writer->text, "cpt.waits", item->answered_by != 0);
     close_span(writer, item->is_failed);
     write_answer(run, item->answered_by);

@@ -53,6 +53,19 @@ static void put(unsigned char *bytes, uint64_t number)
     }
 }
 
+/* The tracestate of @serving, in memory of the request; without memory none. */
+static struct cpt_bytes keep_state(struct cpti_serving *serving)
+{
+    char text[CPT_TRACESTATE_BYTES_MAX + 1];
+    struct cpt_bytes state = cpti_trace_state(&serving->trace, text);
+
+    if (state.data == text) {
+        state.data = cpt_arena_copy(&serving->request->notes, text, state.bytes);
+        state.bytes = state.data != NULL ? state.bytes : 0;
+    }
+    return state;
+}
+
 void cpti_spans_begin(struct cpti_serving *serving)
 {
     struct cpt_request *request = serving->request;
@@ -78,6 +91,7 @@ void cpti_spans_begin(struct cpti_serving *serving)
     }
     put(trace->parent.parent_id, cpti_span_id(random, CPTI_SPAN_OF_REQUEST));
     cpt_traceparent_format(&trace->parent, item->traceparent);
+    item->tracestate = keep_state(serving);
     request->inherited.span_seed = random;
     request->keeps_edges = true;
     serving->spans = item;
@@ -98,8 +112,8 @@ struct cpt_bytes cpti_spans_traceparent(const struct cpt_request *request,
     return cpti_trace_write(&trace, id, text);
 }
 
-void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
-                         bool is_failed)
+void cpti_spans_answered(struct cpti_serving *serving,
+                         const struct cpt_outbound *outbound)
 {
     const struct cpt_request *request = serving->request;
     const struct cpt_trace *trace = &request->trace;
@@ -110,8 +124,11 @@ void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
     item->dispatch_ns = trace->dispatch_ns;
     item->response_ns = trace->response_ns;
     item->answered_by = request->answered_by;
-    item->http_status = http_status;
-    item->is_failed = is_failed;
+    item->status_key =
+        serving->has_outcomes ? "rpc.grpc.status_code" : "http.response.status_code";
+    item->status = serving->has_outcomes ? cpt_outcome_grpc_code(outbound->outcome)
+                                         : outbound->http_status;
+    item->is_failed = outbound->http_status >= 500 || request->status != CPT_OK;
 }
 
 static void release_item(struct cpti_log_item *item)

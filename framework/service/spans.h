@@ -4,6 +4,7 @@
 #ifndef CPT_SPANS_H
 #define CPT_SPANS_H
 
+#include "framework/cpt_rpc.h"
 #include "framework/graph/json_text.h"
 #include "framework/service/log_queue.h"
 #include "wire/cpt_metadata.h"
@@ -22,13 +23,15 @@ struct cpti_span_item {
     unsigned char trace_id[16];
     uint64_t parent_id; /* the caller's span; 0: there is none */
     char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* with the span of the request */
+    struct cpt_bytes tracestate;                 /* as calls carry it; may be empty */
     /* From its answer. */
     uint64_t start_unix_ns;
     uint64_t arrival_ns;
     uint64_t dispatch_ns;
     uint64_t response_ns; /* 0: there was no answer */
     uint32_t answered_by;
-    unsigned http_status;
+    const char *status_key; /* "http.response.status_code", or that of gRPC … */
+    unsigned status;        /* … and its number */
     bool is_failed;
 };
 
@@ -37,8 +40,8 @@ struct cpti_span_item {
 void cpti_spans_begin(struct cpti_serving *serving);
 
 /* Keeps what the spans, which are written, say of the answer. */
-void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
-                         bool is_failed);
+void cpti_spans_answered(struct cpti_serving *serving,
+                         const struct cpt_outbound *outbound);
 
 /* Nothing of the request runs any more: hands it over to be written, or frees it. */
 void cpti_spans_retire(struct cpti_serving *serving);

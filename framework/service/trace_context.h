@@ -27,6 +27,7 @@
 
 #include "cpt/cpt_arena.h"
 #include "framework/service/counters.h"
+#include "framework/service/propagation.h"
 #include "framework/service/sampling.h"
 
 #include <stdatomic.h>
@@ -46,6 +47,7 @@ struct cpti_trace_context {
 struct cpti_trace_origin {
     struct cpti_trace_context context; /* that came, or of a traced request */
     struct cpt_bytes state;            /* tracestate, if no header is to be read */
+    const struct cpti_propagated *propagated; /* B3 and baggage, or NULL */
     struct cpti_serving
         *serving;               /* what is not here is made from it; NULL: no more is */
     atomic_uchar state_verdict; /* of its headers. Relaxed: all who read them find the
