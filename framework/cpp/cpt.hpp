@@ -320,6 +320,7 @@ struct call_options {
     bool decodes_errors = false;
     std::vector<const char *> reply_headers{}; /* that decode reads: "ETag" */
     std::vector<cpt_call_answer> answers{};    /* {{404, CPT_OUTCOME_OK}} */
+    bool is_idempotent = false; /* may be carried out twice, though it is a POST */
 };
 
 inline cpt_stub make_stub(const char *name, const char *method,
@@ -497,6 +498,7 @@ template <class In, class Out> class graph
         row->row.other_stub = options.other_stub;
         row->row.extra_percent_max = options.extra_percent_max;
         row->row.decodes_errors = options.decodes_errors;
+        row->row.is_idempotent = options.is_idempotent;
         row->row.context = row.get();
         if (!options.reply_headers.empty()) {
             row->reply_headers = options.reply_headers;

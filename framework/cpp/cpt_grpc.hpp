@@ -39,9 +39,14 @@
  * A stream is one call, which ends when its status has come: read it soon after the
  * last message.
  *
- * `traceparent` and `tracestate` go on to calls, as they came or made, unless the
- * application sets them itself. For that requests that are not traced cost, beside the
+ * `traceparent` and `tracestate` go on to calls, as they came or made, and baggage and
+ * B3 as they came (cpt_header_is_propagated()), unless the application sets them
+ * itself. An ask, its nonce or a path that the application copies from one RPC to
+ * another is not sent. For that requests that are not traced cost, beside the
  * objects that grpc++ wants, two of ours, without a look at the clock.
+ *
+ * A call whose own metadata leave no room for an ask (cpt_ask_has_room()) is sent without
+ * one, as servers limit all metadata of a call, and is a blind spot.
  *
  * Threads: any. gRPC 1.51; its interceptors are in grpc::experimental.
  */
@@ -85,6 +90,7 @@ class rpc
     rpc &operator=(const rpc &) = delete;
     ~rpc()
     {
+        cpt_manual_answered(manual_, CPT_OUTCOME_CANCELLED, {"", 0});
         cpt_manual_free(manual_, cpt_outcome_http_status(CPT_OUTCOME_CANCELLED));
     }
 
@@ -107,18 +113,12 @@ class rpc
     void carry(std::multimap<std::string, std::string> *metadata)
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        const cpt_bytes parent = cpt_manual_traceparent(manual_);
-        const cpt_bytes state = cpt_manual_tracestate(manual_);
 
-        if (parent.bytes == 0 || metadata->count(CPT_HEADER_TRACEPARENT) != 0) {
-            return; /* the application has set its own */
-        }
-        metadata->emplace(CPT_HEADER_TRACEPARENT,
-                          std::string(parent.data, parent.bytes));
-        if (state.bytes != 0 && metadata->count(CPT_HEADER_TRACESTATE) == 0) {
-            metadata->emplace(CPT_HEADER_TRACESTATE,
-                              std::string(state.data, state.bytes));
-        }
+        /* what the application has copied from its request would be a second ask */
+        metadata->erase(CPT_HEADER_ASK);
+        metadata->erase(CPT_HEADER_NONCE);
+        carry_trace(metadata);
+        carry_others(metadata);
     }
     void wait_begin(cpt_manual *manual)
     {
@@ -132,25 +132,75 @@ class rpc
             cpt_manual_wait_end(manual);
         }
     }
-    /* It is answered with @code. The metadata for the answer. */
-    std::string end(unsigned code)
+    /* It is answered with @status. The metadata for the answer, at most @bytes_max. */
+    std::string end(const ::grpc::Status &status, std::size_t bytes_max)
     {
+        const unsigned outcome =
+            cpt_outcome_of_grpc_code(static_cast<unsigned>(status.error_code()));
         std::string metadata;
 
         with([&](cpt_manual *manual) {
-            const cpt_bytes path = cpt_manual_end(manual);
+            const cpt_bytes path = cpt_manual_end_within(manual, bytes_max);
 
             if (path.bytes != 0) {
                 metadata.assign(path.data, path.bytes);
             }
             manual_ = nullptr;
-            cpt_manual_free(manual,
-                            cpt_outcome_http_status(cpt_outcome_of_grpc_code(code)));
+            cpt_manual_answered(
+                manual, outcome,
+                {status.error_message().data(), status.error_message().size()});
+            cpt_manual_free(manual, cpt_outcome_http_status(outcome));
         });
         return metadata;
     }
 
   private:
+    using sent = std::multimap<std::string, std::string>;
+
+    /* Of all this, what the application has set itself holds. Lock held. */
+    void carry_trace(sent *metadata) const
+    {
+        const cpt_bytes parent = cpt_manual_traceparent(manual_);
+        const cpt_bytes state = cpt_manual_tracestate(manual_);
+
+        if (parent.bytes == 0 || metadata->count(CPT_HEADER_TRACEPARENT) != 0) {
+            return;
+        }
+        metadata->emplace(CPT_HEADER_TRACEPARENT,
+                          std::string(parent.data, parent.bytes));
+        if (state.bytes != 0 && metadata->count(CPT_HEADER_TRACESTATE) == 0) {
+            metadata->emplace(CPT_HEADER_TRACESTATE,
+                              std::string(state.data, state.bytes));
+        }
+    }
+    /* Baggage, and B3, whose headers belong together. Lock held. */
+    void carry_others(sent *metadata) const
+    {
+        const cpt_field *fields = nullptr;
+        const std::size_t count = cpt_manual_propagated(manual_, &fields);
+        bool has_baggage = false;
+        bool has_b3 = false;
+
+        if (count == 0) {
+            return;
+        }
+        for (const auto &own : *metadata) {
+            const bool is_baggage = own.first == "baggage";
+
+            has_baggage |= is_baggage;
+            has_b3 |= !is_baggage &&
+                      cpt_header_is_propagated({own.first.data(), own.first.size()});
+        }
+        for (std::size_t i = 0; i < count; i++) {
+            const std::string name(fields[i].name.data, fields[i].name.bytes);
+
+            if (!(name == "baggage" ? has_baggage : has_b3)) {
+                metadata->emplace(
+                    name, std::string(fields[i].value.data, fields[i].value.bytes));
+            }
+        }
+    }
+
     std::mutex mutex_;
     cpt_manual *manual_;
     const bool is_traced_;
@@ -194,23 +244,6 @@ unsigned find_metadata(const Map &metadata, const char *name, cpt_bytes *value)
     return count;
 }
 
-/* Whether it says that another program has sent the request on. */
-inline bool is_forwarding(const std::string &name)
-{
-    const auto ends = [&](const char *with) {
-        const std::size_t bytes = std::strlen(with);
-
-        return name.size() >= bytes &&
-               name.compare(name.size() - bytes, bytes, with) == 0;
-    };
-
-    return name == "via" || name == "cdn-loop" || name == "forwarded" ||
-           name.compare(0, 11, "x-forwarded") == 0 || name == "x-remote-addr" ||
-           ends("-ip") || ends("-ipv6") || ends("clientip") || ends("socketip") ||
-           ends("-forwarded-for") || ends("-external-address") ||
-           ends("-viewer-address");
-}
-
 /* The numeric address of "ipv4:127.0.0.1:80" and "ipv6:%5B::1%5D:80"; else empty. */
 inline std::string address_of_peer(const std::string &peer)
 {
@@ -223,6 +256,43 @@ inline std::string address_of_peer(const std::string &peer)
         return end != std::string::npos ? peer.substr(8, end - 8) : std::string();
     }
     return std::string();
+}
+
+/* What HTTP/2 counts for a field of metadata, whose value gRPC may send in base64. */
+inline std::size_t bytes_of_field(const std::string &name, std::size_t value_bytes)
+{
+    const bool is_binary =
+        name.size() > 4 && name.compare(name.size() - 4, 4, "-bin") == 0;
+
+    return name.size() + 32 +
+           (is_binary ? CPT_BASE64_BYTES(value_bytes) : value_bytes);
+}
+
+/* What it counts for @status, whose message is percent-encoded. */
+inline std::size_t bytes_of_status(const ::grpc::Status &status)
+{
+    std::size_t bytes = bytes_of_field("grpc-status", 2);
+    std::size_t message_bytes = 0;
+
+    for (const char c : status.error_message()) {
+        message_bytes += c < ' ' || c > '~' || c == '%' ? 3 : 1;
+    }
+    if (message_bytes != 0) {
+        bytes += bytes_of_field("grpc-message", message_bytes);
+    }
+    if (!status.error_details().empty()) {
+        bytes += bytes_of_field("grpc-status-details-bin", status.error_details().size());
+    }
+    return bytes;
+}
+
+/* Where no message goes, gRPC puts the head into one block with the status. */
+inline std::size_t bytes_of_head()
+{
+    return bytes_of_field(":status", 3) +
+           bytes_of_field("content-type", sizeof "application/grpc") +
+           bytes_of_field("grpc-encoding", sizeof "identity") +
+           bytes_of_field("grpc-accept-encoding", sizeof "identity, deflate, gzip");
 }
 
 /* "/shop.Prices/Find" as a frame: "shop.Prices: Find". */
@@ -362,8 +432,10 @@ using hook = ::grpc::experimental::InterceptionHookPoints;
 class server_interceptor final : public ::grpc::experimental::Interceptor
 {
   public:
-    server_interceptor(cpt_service *service, ::grpc::experimental::ServerRpcInfo *info)
-        : service_(service), context_(info->server_context()), method_(info->method())
+    server_interceptor(cpt_service *service, std::size_t headers_bytes_max,
+                       ::grpc::experimental::ServerRpcInfo *info)
+        : service_(service), headers_bytes_max_(headers_bytes_max),
+          context_(info->server_context()), method_(info->method())
     {
     }
     ~server_interceptor() override
@@ -376,6 +448,7 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
         if (methods->QueryInterceptionHookPoint(hook::POST_RECV_INITIAL_METADATA)) {
             begin(*methods->GetRecvInitialMetadata());
         }
+        has_message_ |= methods->QueryInterceptionHookPoint(hook::PRE_SEND_MESSAGE);
         if (rpc_ != nullptr &&
             methods->QueryInterceptionHookPoint(hook::PRE_SEND_STATUS)) {
             end(methods);
@@ -388,51 +461,76 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
   private:
     using received = std::multimap<::grpc::string_ref, ::grpc::string_ref>;
 
-    /* All tracestates, or too many; returns how many. */
-    static std::size_t find_states(const received &metadata,
-                                   cpt_field (&states)[CPT_TRACESTATE_MEMBERS_MAX + 1])
+    /* The nonce of the ask, of which two are refused, and what calls carry but for
+     * traceparent; returns how many there are. */
+    static std::size_t find_carried(const received &metadata,
+                                    cpt_field (&fields)[CPT_HEADERS_MAX])
     {
-        const auto range =
-            metadata.equal_range(::grpc::string_ref(CPT_HEADER_TRACESTATE));
+        const auto nonces = metadata.equal_range(::grpc::string_ref(CPT_HEADER_NONCE));
         std::size_t count = 0;
 
-        for (auto at = range.first;
-             at != range.second && count <= CPT_TRACESTATE_MEMBERS_MAX; ++at) {
-            states[count++] = {bytes_of(at->first), bytes_of(at->second)};
+        for (auto at = nonces.first; at != nonces.second && count < 2; ++at) {
+            fields[count++] = {bytes_of(at->first), bytes_of(at->second)};
+        }
+        for (const auto &field : metadata) {
+            const cpt_bytes name = bytes_of(field.first);
+
+            if (count < CPT_HEADERS_MAX && (field.first == CPT_HEADER_TRACESTATE ||
+                                            cpt_header_is_propagated(name))) {
+                fields[count++] = {name, bytes_of(field.second)};
+            }
         }
         return count;
     }
     void begin(const received &metadata)
     {
         cpt_inbound inbound = {};
-        cpt_field states[CPT_TRACESTATE_MEMBERS_MAX + 1]; /* as many are refused */
+        cpt_field fields[CPT_HEADERS_MAX];
         std::string address;
 
         inbound.coin = cpt_service_coin(service_);
         inbound.critical_path_count =
             find_metadata(metadata, CPT_HEADER_ASK, &inbound.critical_path);
-        if (inbound.critical_path_count > 0) {
+        inbound.headers = fields;
+        inbound.header_count = find_carried(metadata, fields);
+        if (cpt_inbound_needs_trust(&inbound)) {
             for (const auto &field : metadata) {
-                inbound.is_forwarded |=
-                    is_forwarding(std::string(field.first.data(), field.first.size()));
+                inbound.is_forwarded |= cpt_header_is_forwarding(bytes_of(field.first));
             }
             address = address_of_peer(context_->peer());
         }
         if (find_metadata(metadata, CPT_HEADER_TRACEPARENT, &inbound.traceparent) > 1) {
             inbound.traceparent = cpt_bytes_of(""); /* none of them, and counted */
         }
-        inbound.headers = states;
-        inbound.header_count = find_states(metadata, states);
         inbound.method = cpt_bytes_of(method_);
         inbound.peer_address = {address.data(), address.size()};
         if (cpt_manual *manual = cpt_manual_new_carrying(service_, &inbound)) {
             remember(std::make_shared<rpc>(manual));
         }
     }
+    /* The bytes that the other trailing metadata leave for the path. */
+    std::size_t room(::grpc::experimental::InterceptorBatchMethods *methods) const
+    {
+        std::size_t bytes = bytes_of_status(methods->GetSendStatus());
+        std::size_t bytes_max = headers_bytes_max_;
+
+        for (const auto &field : *methods->GetSendTrailingMetadata()) {
+            bytes += bytes_of_field(field.first, field.second.size());
+        }
+        if (!has_message_) {
+            bytes += bytes_of_head();
+        }
+        if (bytes_max == 0) {
+            bytes_max = has_message_ ? CPT_HEADERS_BYTES_GRPC : CPT_HEADERS_BYTES_HTTP;
+        }
+        return cpt_path_bytes_left(bytes_max, bytes, 1);
+    }
     void end(::grpc::experimental::InterceptorBatchMethods *methods)
     {
+        /* nor does the path of a callee leave that the application has copied */
+        (void)methods->GetSendTrailingMetadata()->erase(CPT_HEADER_PATH);
         const std::string path =
-            rpc_->end(static_cast<unsigned>(methods->GetSendStatus().error_code()));
+            rpc_->end(methods->GetSendStatus(), rpc_->is_traced() ? room(methods) : 0);
 
         if (!path.empty()) {
             methods->GetSendTrailingMetadata()->emplace(CPT_HEADER_PATH, path);
@@ -459,18 +557,22 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
     }
 
     cpt_service *service_;
+    std::size_t headers_bytes_max_; /* 0: the default */
     ::grpc::ServerContextBase *context_;
     const char *method_;
     std::shared_ptr<rpc> rpc_; /* null: tracing is stopped */
     bool is_known_ = true;
+    bool has_message_ = false; /* one goes, or has gone, before the status */
 };
 
 /* One call. */
 class client_interceptor final : public ::grpc::experimental::Interceptor
 {
   public:
-    client_interceptor(std::shared_ptr<rpc> caller, std::string name)
-        : caller_(std::move(caller)), name_(std::move(name))
+    client_interceptor(std::shared_ptr<rpc> caller, std::string name,
+                       std::size_t method_bytes)
+        : caller_(std::move(caller)), name_(std::move(name)),
+          method_bytes_(method_bytes)
     {
     }
     ~client_interceptor() override
@@ -495,20 +597,36 @@ class client_interceptor final : public ::grpc::experimental::Interceptor
 
     void begin(::grpc::experimental::InterceptorBatchMethods *methods)
     {
-        caller_->carry(methods->GetSendInitialMetadata());
+        auto *const metadata = methods->GetSendInitialMetadata();
+
+        caller_->carry(metadata);
         caller_->with([&](cpt_manual *manual) {
             call_ = cpt_manual_call_begin(manual, name_.c_str());
-            const cpt_bytes ask = cpt_manual_call_ask(manual, call_);
+            const cpt_bytes ask = cpt_manual_call_ask_beside(
+                manual, call_, bytes_beside(*metadata), metadata->size());
 
             if (ask.bytes != 0) {
-                methods->GetSendInitialMetadata()->emplace(
-                    CPT_HEADER_ASK, std::string(ask.data, ask.bytes));
+                const cpt_bytes nonce = cpt_manual_call_nonce(manual, call_);
+
+                metadata->emplace(CPT_HEADER_ASK, std::string(ask.data, ask.bytes));
+                metadata->emplace(CPT_HEADER_NONCE,
+                                  std::string(nonce.data, nonce.bytes));
             }
             is_waited_ = rpc_overlap_count == 0;
             if (is_waited_) {
                 caller_->wait_begin(manual);
             }
         });
+    }
+    /* What the call sends beside an ask, but for what gRPC itself adds. */
+    std::size_t bytes_beside(const std::multimap<std::string, std::string> &metadata) const
+    {
+        std::size_t bytes = method_bytes_;
+
+        for (const auto &field : metadata) {
+            bytes += bytes_of_field(field.first, field.second.size());
+        }
+        return bytes;
     }
     static cpt_status status_of(::grpc::StatusCode code)
     {
@@ -523,6 +641,8 @@ class client_interceptor final : public ::grpc::experimental::Interceptor
         cpt_bytes path = {};
         const unsigned count = find_metadata(trailing, CPT_HEADER_PATH, &path);
 
+        reply.outcome =
+            cpt_outcome_of_grpc_code(static_cast<unsigned>(status.error_code()));
         reply.status = count == 1 ? CPT_OK : status_of(status.error_code());
         if (count == 1) {
             reply.metadata = path;
@@ -540,6 +660,7 @@ class client_interceptor final : public ::grpc::experimental::Interceptor
 
     std::shared_ptr<rpc> caller_;
     std::string name_;
+    std::size_t method_bytes_;
     cpt_manual_call *call_ = nullptr; /* of a request that has not ended */
     bool is_waited_ = false;
 };
@@ -551,22 +672,28 @@ using grpc_server_factories = std::vector<
 using grpc_client_factories = std::vector<
     std::unique_ptr<::grpc::experimental::ClientInterceptorFactoryInterface>>;
 
-/* Makes a request of @service, which must outlive the server, of each RPC. */
+/* Makes a request of @service, which must outlive the server, of each RPC.
+ * @headers_bytes_max: of all trailing metadata where a path goes with them, as the
+ * option of cpt_grpc.h; 0: its default. The application's own come first: if they leave
+ * no room, there is no path. Interceptors behind this one that add some are not seen. */
 class grpc_server_tracing final
     : public ::grpc::experimental::ServerInterceptorFactoryInterface
 {
   public:
-    explicit grpc_server_tracing(cpt_service *service) : service_(service)
+    explicit grpc_server_tracing(cpt_service *service,
+                                 std::size_t headers_bytes_max = 0)
+        : service_(service), headers_bytes_max_(headers_bytes_max)
     {
     }
     ::grpc::experimental::Interceptor *
     CreateServerInterceptor(::grpc::experimental::ServerRpcInfo *info) override
     {
-        return new detail::server_interceptor(service_, info);
+        return new detail::server_interceptor(service_, headers_bytes_max_, info);
     }
 
   private:
     cpt_service *service_;
+    std::size_t headers_bytes_max_;
 };
 
 /* Makes calls of the request of their thread. @name says what the frame of a call is:
@@ -589,7 +716,8 @@ class grpc_client_tracing final
         return here == nullptr
                    ? nullptr
                    : new detail::client_interceptor(
-                         here, here->is_traced() ? name_(info->method()) : "");
+                         here, here->is_traced() ? name_(info->method()) : "",
+                         std::strlen(info->method()));
     }
 
   private:

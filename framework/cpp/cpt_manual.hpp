@@ -26,6 +26,8 @@
 #include <cpt/cpt_manual.h>
 #include <cpt/cpt_value.hpp>
 
+#include <cstdint>
+
 namespace cpt
 {
 
@@ -72,6 +74,17 @@ class manual
         std::string_view ask() const
         {
             return text(cpt_manual_call_ask(manual_, call_));
+        }
+        /* The same beside other headers, counted as cpt_ask_has_room() says. */
+        std::string_view ask(std::size_t headers_bytes, std::size_t header_count) const
+        {
+            return text(cpt_manual_call_ask_beside(manual_, call_, headers_bytes,
+                                                   header_count));
+        }
+        /* For the header critical-path-nonce beside it. */
+        std::string_view nonce() const
+        {
+            return text(cpt_manual_call_nonce(manual_, call_));
         }
 
       private:
@@ -143,14 +156,25 @@ class manual
     {
         return text(cpt_manual_tracestate(manual_));
     }
+    /* Baggage and B3, for calls: runs @function with the name and the value of each. */
+    template <class F> void propagate(F &&function) const
+    {
+        const cpt_field *fields = nullptr;
+        const std::size_t count = cpt_manual_propagated(manual_, &fields);
+
+        for (std::size_t i = 0; i < count; i++) {
+            function(text(fields[i].name), text(fields[i].value));
+        }
+    }
     void set(const char *key, const char *value)
     {
         cpt_manual_set_text(manual_, key, value);
     }
-    /* The metadata for the answer, raw. */
-    std::string_view end()
+    /* The metadata for the answer, raw; at most @path_bytes_max of them, as by
+     * cpt_path_bytes_left(): what the other headers of the answer leave. */
+    std::string_view end(std::size_t path_bytes_max = SIZE_MAX)
     {
-        return text(cpt_manual_end(manual_));
+        return text(cpt_manual_end_within(manual_, path_bytes_max));
     }
     const cpt_path *path() const
     {

@@ -37,6 +37,8 @@ class program
             {path, graph->tasks, graph->task_count, detail::ns(timeout)});
         return *this;
     }
+    /* Where --to says, by HTTP; by gRPC if begin() sets its transport:
+     * `called.transport = cpt_grpc_transport(grpc)`, see docs/grpc.md. */
     program &stub(cpt_stub &called)
     {
         state_->stubs.push_back(&called);
@@ -70,6 +72,12 @@ class program
                   const char *&value)
     {
         state_->flags.push_back({name, value_name, help, &value});
+        return *this;
+    }
+    /* For --version. */
+    program &version(const char *text)
+    {
+        state_->options.version = text;
         return *this;
     }
     program &listen(const char *address)

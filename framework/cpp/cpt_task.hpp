@@ -487,6 +487,54 @@ template <class F> cpt_status detail::next_step<F>::run(cpt_task *task)
     return guard(task, [&] { return finish(task, self->function(cpt::task(task))); });
 }
 
+#if defined(__cpp_exceptions)
+namespace detail
+{
+
+inline void check_query(cpt_status status)
+{
+    if (status == CPT_CORRUPT) {
+        throw refusal(CPT_OUTCOME_INVALID_ARGUMENT, "the query is malformed");
+    }
+    if (status != CPT_OK) {
+        throw error(status);
+    }
+}
+
+} // namespace detail
+
+/*
+ * The first parameter @name of the query, "?page=2&q=a+b", decoded; none if it is not
+ * there, and empty for "?page" and "?page=". Valid until the request ends. A query that
+ * is malformed is a mistake of the client: the request is refused with
+ * CPT_OUTCOME_INVALID_ARGUMENT (400).
+ */
+inline auto query(task self, const cpt_rpc_request &request, const char *name)
+{
+    cpt_bytes value;
+
+    detail::check_query(cpt_rpc_query(self.get(), &request, name, &value));
+    return present(value);
+}
+
+/* All of them, in their order, with those that come twice. */
+inline auto query(task self, const cpt_rpc_request &request)
+{
+    std::vector<std::pair<std::string_view, std::string_view>> all;
+    std::size_t position = 0;
+    cpt_field field;
+
+    for (;;) {
+        detail::check_query(
+            cpt_rpc_query_next(self.get(), &request, &position, &field));
+        if (field.name.data == nullptr) {
+            return all;
+        }
+        all.emplace_back(text(field.name), text(field.value));
+    }
+}
+#endif
+
 /* What a call says, in the function of its row that encodes. The first mistake fails the
  * task; see cpt_calls.h. Texts are copied. */
 class call_request
@@ -526,6 +574,12 @@ class call_request
         return note(status_ == CPT_OK
                         ? cpt_call_add_header(task_, said_, name, bytes(value))
                         : status_);
+    }
+    /* The callee may carry it out twice, though it is a POST or a PATCH. */
+    call_request &idempotent(bool is_idempotent = true)
+    {
+        said_->is_idempotent = is_idempotent;
+        return *this;
     }
     call_request &body(std::string_view text)
     {

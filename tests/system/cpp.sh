@@ -41,6 +41,10 @@ for cxx in $compilers; do
     front=$(sed -n 's/.*listens on //p' "front-$cxx.out")
     curl -s "http://$front/page?pear" >page
     [ "$(cat page)" = 'pear: 4p EUR, no offer' ] || fail "$cxx: $(cat page "front-$cxx.err")"
+    curl -si "http://$price/price/pear?currency=a%2Fb" | grep -q '^X-Currency: a/b' ||
+        fail "$cxx: the query of price.cc"
+    [ "$(curl -so page -w '%{http_code}' "http://$price/price/pear?currency=%2")" = 400 ] ||
+        fail "$cxx: a bad query: $(cat page)"
     curl -s "http://$front/page?lemon" >page
     [ "$(cat page)" = 'lemon: not sold, no offer' ] || fail "$cxx: $(cat page "front-$cxx.err")"
     curl -s "http://$front/page?a/b" >page # one segment

@@ -609,6 +609,7 @@ struct wire {
     cpt_transport transport = {};
     std::string asked;
     unsigned http_status = 200;
+    bool is_idempotent = false;
 };
 
 static void send(cpt_transport *transport, cpt_transport_call *call)
@@ -623,12 +624,45 @@ static void send(cpt_transport *transport, cpt_transport_call *call)
         to->asked += "|" + std::string(cpt::text(call->headers[i].name)) + ":" +
                      std::string(cpt::text(call->headers[i].value));
     }
+    to->is_idempotent = call->is_idempotent != 0;
     reply.http_status = to->http_status;
     reply.body = cpt::bytes(std::string_view("a\0b", 3));
     reply.headers = fields;
     reply.header_count = 1;
     cpt_transport_sent(call);
     cpt_transport_complete(call, &reply);
+}
+
+/* What the query of a request says; "1" and a sentence if the request is refused. */
+static std::string asked_by(const char *query)
+{
+    cpt::graph<cpt_rpc_request, text> graph("A");
+    cpt_rpc_request request = {};
+
+    graph.task("show", [](cpt::task task, const cpt_rpc_request &asked) {
+        std::string all(cpt::query(task, asked, "q").value_or("none"));
+
+        for (const auto &[name, value] : cpt::query(task, asked)) {
+            all += "|" + std::string(name) + "=" + std::string(value);
+        }
+        return text{all};
+    });
+    request.query = cpt_bytes_of(query);
+    const auto end = cpt::plan(graph).run(request);
+    return end ? end.output->all : std::to_string(end.status == CPT_REFUSED) + end.sentence;
+}
+
+static void test_query()
+{
+    CHECK(asked_by("") == "none");
+    CHECK(asked_by("q=a+b%26&x=%C3%A4&q=2") == "a b&|q=a b&|x=\xC3\xA4|q=2");
+    CHECK(asked_by("%71=1") == "1|q=1"); // a name is encoded, too
+    CHECK(asked_by("q") == "|q=");
+    CHECK(asked_by("q=") == "|q=");
+    CHECK(asked_by("Q=1") == "none|Q=1");
+    CHECK(contains(asked_by("q=%4"), "malformed"));
+    CHECK(contains(asked_by("x=1&q=%00"), "malformed"));
+    CHECK(asked_by("q=1&x=%zz").substr(0, 1) == "1"); // refused: all are read
 }
 
 struct user {
@@ -688,7 +722,25 @@ static void test_calls()
         [](const auto &reply) { return text{std::string(cpt::text(reply.body))}; });
     const auto said = cpt::plan(simple).run({1});
     CHECK(said && said.output->all == std::string("a\0b", 3));
+    CHECK(!net.is_idempotent);
     CHECK(net.asked == std::string(" /plain q\0r", 11)); /* no byte of it is an end */
+
+    cpt::graph<number, text> twice("A");
+    options.is_idempotent = true;
+    twice.call(
+        "plain", plain, [](const number &) { return std::string("q"); },
+        [](const auto &) { return text{"x"}; }, options);
+    CHECK(cpt::plan(twice).run({1}) && net.is_idempotent);
+
+    cpt::graph<number, text> asked_twice("A");
+    asked_twice.call(
+        "plain", plain,
+        [](cpt::call_request &request, const number &n) {
+            request.idempotent(n.n == 1).body("q");
+        },
+        [](const auto &) { return text{"x"}; });
+    CHECK(cpt::plan(asked_twice).run({2}) && !net.is_idempotent);
+    CHECK(cpt::plan(asked_twice).run({1}) && net.is_idempotent);
 
     cpt::graph<number, text> by_hand("A");
     by_hand.task("ask", [](cpt::task task, const number &) -> cpt::step<text> {
@@ -1012,6 +1064,33 @@ static void test_begin_throws()
     CHECK(!has_ended);
 }
 
+/* Prints, and serves nothing; whatever else is wrong. */
+static void test_version()
+{
+    static char name[] = "test";
+    static char listen[] = "--listen=nonsense";
+    static char flag[] = "--version";
+    char *arguments[] = {name, listen, flag, nullptr};
+    char printed[64] = "";
+    FILE *file = std::tmpfile();
+    const int before = dup(STDOUT_FILENO);
+    cpt::service_graph graph("A");
+
+    graph.task("answer",
+               [](cpt::task task, const cpt_rpc_request &) { return task.reply("x"); });
+    std::fflush(stdout);
+    CHECK(file != nullptr && before >= 0);
+    CHECK(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    CHECK(cpt::program("A").method("/", graph).version("1.4").run(3, arguments) == 0);
+    std::fflush(stdout);
+    CHECK(dup2(before, STDOUT_FILENO) >= 0);
+    (void)close(before);
+    std::rewind(file);
+    CHECK(std::fgets(printed, sizeof printed, file) != nullptr);
+    CHECK(std::string(printed).find("A 1.4 (cpt ") == 0);
+    (void)std::fclose(file);
+}
+
 int main()
 {
     pool = new_pool(2);
@@ -1032,6 +1111,7 @@ int main()
     test_batch();
     test_hand_over();
     test_wait_and_some();
+    test_query();
     test_calls();
     test_throwing_fallback();
     test_no_function();
@@ -1040,6 +1120,7 @@ int main()
     test_limits();
     test_null_pendings();
     test_attributes();
+    test_version();
     test_begin_throws();
     test_manual();
     cpt_pool_free(pool);
