@@ -52,19 +52,25 @@ struct b {
     int socket;
 };
 
-/* Answers one request: a line with the ask, which may be empty. */
+/* Answers one request: a line with the ask, which may be empty, and one with its nonce.
+ */
 static void *serve(void *context)
 {
     const struct b *b = context;
     char ask[CPT_ASK_BYTES_MAX];
+    char nonce[LINE_BYTES];
     char text[LINE_BYTES];
-    struct cpt_inbound inbound = {.method = cpt_bytes_of("/lookup")};
+    struct cpt_field header = {cpt_bytes_of(CPT_HEADER_NONCE), {NULL, 0}};
+    struct cpt_inbound inbound = {
+        .method = cpt_bytes_of("/lookup"), .headers = &header, .header_count = 1};
     struct cpt_manual *manual = NULL;
     struct cpt_bytes metadata;
 
-    if (!read_line(b->socket, ask, sizeof ask)) {
+    if (!read_line(b->socket, ask, sizeof ask) ||
+        !read_line(b->socket, nonce, sizeof nonce)) {
         return NULL;
     }
+    header.value = cpt_bytes_of(nonce);
     inbound.critical_path = cpt_bytes_of(ask);
     inbound.critical_path_count = ask[0] != '\0';
     manual = cpt_manual_new(b->service, &inbound);
@@ -84,10 +90,12 @@ static void call_b(struct cpt_manual *manual, int socket)
 {
     struct cpt_manual_call *call = cpt_manual_call_begin(manual, "B: /lookup");
     const struct cpt_bytes ask = cpt_manual_call_ask(manual, call);
+    const struct cpt_bytes nonce = cpt_manual_call_nonce(manual, call);
     struct cpt_manual_reply reply = {.status = CPT_IO};
     char text[LINE_BYTES];
 
-    (void)dprintf(socket, "%.*s\n", (int)ask.bytes, ask.data);
+    (void)dprintf(socket, "%.*s\n%.*s\n", (int)ask.bytes, ask.data, (int)nonce.bytes,
+                  nonce.data);
     work(1); /* computes meanwhile */
     cpt_manual_wait_begin(manual);
     if (read_line(socket, text, sizeof text)) {

@@ -76,6 +76,7 @@ struct cpt_call_request {
     size_t query_count;
     const struct cpt_field *headers;
     size_t header_count;
+    int is_idempotent; /* as in struct cpt_call_row */
 };
 
 /*
@@ -123,6 +124,12 @@ struct cpt_call_answer {
  * UNAVAILABLE, RESOURCE_EXHAUSTED, ABORTED, DEADLINE_EXCEEDED, INTERNAL or UNKNOWN. All
  * other answers are final. Let only those calls be retried or hedged that the callee
  * may carry out twice.
+ *
+ * Beside that, HTTP sends an attempt again if the kept connection that it took was
+ * closed before a byte of the answer came, and if nothing of it was written, or it is
+ * idempotent (RFC 9110, 9.2.2): GET, HEAD, OPTIONS, TRACE, PUT and DELETE are, and rows
+ * that say so. Others, such as POST, end as CPT_IO: the callee may have carried them
+ * out. What is sent again remains one attempt, and its time that of one call.
  */
 struct cpt_call_row {
     const struct cpt_stub *stub;
@@ -167,6 +174,8 @@ struct cpt_call_row {
      * CPT_ANSWERS({404, CPT_OUTCOME_OK}) hands 404 to `decode`, which gets the answer
      * as it came. */
     const struct cpt_call_answer *answers;
+    int is_idempotent; /* the callee may carry it out twice, though it is a POST or a
+                          PATCH: it only looks something up, or knows a key in it */
 };
 
 /* The row of a task called @task_name, which gives the value @value and needs what

@@ -309,8 +309,8 @@ CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
  * one. */
 CPT_API uint64_t cpt_task_remaining_ns(struct cpt_task *task);
 
-/* 1: the request has failed, was cancelled or took too long. A long computation may
- * check this, and return. Costs one read. */
+/* 1: the request has failed, was cancelled or took too long, or the task was given up
+ * (cpt_cancel()). A long computation may check this, and return. Costs one read. */
 CPT_API int cpt_task_is_cancelled(struct cpt_task *task);
 
 /* The task whose step runs on this thread, for code deep below it that was not handed
@@ -332,8 +332,8 @@ CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
  */
 
 /* Starts the task that gives value @name, which this one declared with CPT_STARTS; if
- * it runs or has ended already, the pending stands for that. If the value is not
- * declared, it has failed with CPT_INVALID. */
+ * it runs or has ended already, the pending stands for that: with CPT_CANCELLED if it
+ * was given up. If the value is not declared, it has failed with CPT_INVALID. */
 #define cpt_start(task, name) cpt_task_start((task), &cpt_value_##name)
 CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);
@@ -463,20 +463,22 @@ CPT_API cpt_status cpt_await_some(struct cpt_task *task,
 /* The same for all that this task has started or called and that is not complete. */
 CPT_API cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next);
 
-/* The same for at most @timeout_ns; what is not complete then ends as CPT_TIMEOUT. */
+/* The same for at most @timeout_ns; what is not complete then ends as CPT_TIMEOUT, and
+ * is given up as by cpt_cancel(). */
 CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
                                      cpt_task_fn next);
 
 /*
  * For code that cannot return: blocks the thread inside the step until @pending is
- * complete. On a pool another thread takes its place; on an executor of one thread
- * other work runs on top meanwhile, at most CPT_WAIT_DEPTH_MAX deep, and the step goes
- * on when that has returned. cpt_await() costs less.
+ * complete. On a pool another thread takes its place, and however many steps block, one
+ * is left for what they wait for; on an executor of one thread other work runs on top
+ * meanwhile, at most CPT_WAIT_DEPTH_MAX deep, and the step goes on when that has
+ * returned. cpt_await() costs less.
  *
- * CPT_OK: it is complete. CPT_CANCELLED: the request has failed. Otherwise the wait was
- * refused, with a sentence for `return`: CPT_LIMIT at that depth, or of memory;
- * CPT_INVALID if nothing is left that could complete it, or on an executor that cannot
- * block (an event loop).
+ * CPT_OK: it is complete. CPT_CANCELLED: the request has failed, or the task was given
+ * up (cpt_cancel()). Otherwise the wait was refused, with a sentence for `return`:
+ * CPT_LIMIT at that depth, or of memory; CPT_INVALID if nothing is left that could
+ * complete it, or on an executor that cannot block (an event loop).
  */
 CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
 
@@ -485,16 +487,17 @@ CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
 
 /*
  * Cancels @pending, which this task started and no longer wants. If it is not complete,
- * it ends as CPT_CANCELLED at once, and its work is told to stop: a timer is cancelled,
- * a call aborted, the function of cpt_defer_cancellable() called. A task that it stands
- * for is ended if it waits and no other task names its value; so is everything that it
- * has started, and the locks that it has acquired (cpt_mutex.h) are released. A task
- * that runs, or that others name, continues. Nothing of @pending is on the path. NULL
- * is fine.
+ * it ends as CPT_CANCELLED at once, and all of it is given up: a timer is cancelled, a
+ * call aborted, the function of cpt_defer_cancellable() called. A task that it stands
+ * for ends, at once or when its step has returned; so does everything that it has
+ * started, and the locks that it has acquired (cpt_mutex.h) are released. But a task
+ * that others name continues, unless they were all given up or have failed, and so does
+ * a run that others share. Nothing of @pending is on the path. NULL is fine.
  *
  * Only the task that started a race cancels its losers; a loser that is not cancelled
- * continues, even after the request has succeeded. Work that a timeout gives up, and
- * all work that is ongoing when a request fails, is told to stop in the same way.
+ * continues, even after the request has succeeded. In the same way is given up: what a
+ * timeout ends; all that a task has started which fails; all that is ongoing when a
+ * request fails. The table is in docs/framework.md.
  */
 CPT_API void cpt_cancel(struct cpt_pending *pending);
 

@@ -61,10 +61,13 @@ struct cpt_log_file_options {
     unsigned file_mode;         /* of new files, such as 0640, whatever the umask; up to
                                    0777; default 0644 less the umask */
     uint64_t kept_bytes_max;    /* of all files of this name in the directory, whichever
-                                   process began them; default 0: no limit. The oldest
-                                   are removed as kept_file_count_max says. It is looked
-                                   at whenever a file begins or this one has grown by a
-                                   16th of the limit, which may pass in between. */
+                                   process began them, the current ones included;
+                                   default 0: no limit. The oldest are removed as
+                                   kept_file_count_max says, before what this process
+                                   writes would be too much; what others write is
+                                   noticed when a file begins or this one has grown by a
+                                   16th of the limit. Choose file_bytes_max smaller: the
+                                   current file is never removed. */
     unsigned content;           /* enum cpt_log_content of cpt_log_queue.h; the names of
                                    files of spans end in .otlp.jsonl, of graphs in
                                    .cptgraph */

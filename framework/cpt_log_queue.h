@@ -48,7 +48,8 @@ struct cpt_log_queue_options {
     cpt_log_sink_fn sink;
     void *context;
     size_t record_count_max; /* queued and not written yet; default 1024 */
-    size_t memory_bytes_max; /* of the requests of these records; default 64 MiB */
+    size_t memory_bytes_max; /* of the requests of these records; default 64 MiB, at
+                                most 1/32 of cpt_memory_max() */
     uint64_t flush_ns;       /* default 1 s */
     int zstd_level;          /* of blocks: 1 (fast) to 19; default 0: not compressed */
     uint64_t close_ns; /* how long a flush, and the end, wait for the sink; default

@@ -17,13 +17,14 @@
  *
  *      cpt_manual_enter(manual, "search");
  *      call = cpt_manual_call_begin(manual, "B: /lookup");
- *      ... send, with the header critical-path: cpt_manual_call_ask(manual, call)
+ *      ... send, with the headers critical-path: cpt_manual_call_ask(manual, call)
+ *                 and critical-path-nonce: cpt_manual_call_nonce(manual, call)
  *      cpt_manual_wait_begin(manual);
  *      ... receive
  *      cpt_manual_call_end(manual, call, &reply);
  *      cpt_manual_wait_end(manual);
  *      cpt_manual_leave(manual);
- *      metadata = cpt_manual_end(manual);
+ *      metadata = cpt_manual_end_within(manual, cpt_path_bytes_left(...));
  *      ... answer, with the header critical-path-bin: metadata in base64
  *      cpt_manual_free(manual, 200);
  *
@@ -70,7 +71,7 @@ struct cpt_path;
 /*
  * Decides about the request @inbound, as cpt_service_serve() does. Reads its method,
  * critical_path and count, peer address, forwarding, traceparent, headers (for
- * tracestate), arrival and coin.
+ * tracestate, the nonce of the ask, B3 and baggage), arrival and coin.
  * NULL: the request is not traced, or there is no memory. @service must live until
  * cpt_manual_free(); cpt_service_drain() waits until the record is written.
  */
@@ -79,9 +80,10 @@ CPT_API struct cpt_manual *cpt_manual_new(struct cpt_service *service,
 
 /*
  * The same, but a request that is not traced has an object too, so that its calls carry
- * what it came with (cpt_manual_traceparent(), cpt_manual_tracestate()), or what is
- * made in its place. All else does nothing on it, as on NULL: it asks for no path.
- * NULL: there is nothing to carry, as tracing is stopped, or there is no memory.
+ * what it came with (cpt_manual_traceparent(), cpt_manual_tracestate(),
+ * cpt_manual_propagated()), or what is made in its place. All else does nothing on it,
+ * as on NULL: it asks for no path. NULL: there is nothing to carry, as tracing is
+ * stopped, or there is no memory.
  */
 CPT_API struct cpt_manual *cpt_manual_new_carrying(struct cpt_service *service,
                                                    const struct cpt_inbound *inbound);
@@ -89,8 +91,9 @@ CPT_API struct cpt_manual *cpt_manual_new_carrying(struct cpt_service *service,
 /* Whether there is a path to be told. NULL: no. */
 CPT_API int cpt_manual_is_traced(const struct cpt_manual *manual);
 
-/* From now on time belongs to @part ("search", shown as "A: search"), which stands
- * below the part that was entered before, until it is left. */
+/* From now on time belongs to @part ("search", shown as "A: search"; "" or NULL:
+ * "unnamed"), which stands below the part that was entered before, until it is left. A
+ * leave without an enter has no effect, but is counted (cpt_misuse_count()). */
 CPT_API void cpt_manual_enter(struct cpt_manual *manual, const char *part);
 CPT_API void cpt_manual_leave(struct cpt_manual *manual);
 
@@ -105,8 +108,19 @@ CPT_API struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual);
 CPT_API struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual);
 CPT_API struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual);
 
-/* A call of @callee ("B: /lookup") is sent now. NULL: it is not traced, or there is no
- * memory, and its time is not attributed to it. Valid until cpt_manual_end(). */
+/*
+ * The headers of others that go with calls as they came: baggage and B3, see
+ * cpt_header_is_propagated(). Sets *@fields to them, at most CPT_PROPAGATED_MAX, and
+ * returns how many; their values have only visible ASCII and blanks. Valid until
+ * cpt_manual_free(). The inbound must have its headers. A call that the program gives
+ * `baggage` of its own is sent without ours, and likewise one with any header of B3.
+ */
+CPT_API size_t cpt_manual_propagated(const struct cpt_manual *manual,
+                                     const struct cpt_field **fields);
+
+/* A call of @callee ("B: /lookup"; "" or NULL: "unnamed") is sent now. NULL: it is not
+ * traced, or there is no memory, and its time is not attributed to it. Valid until
+ * cpt_manual_end(). */
 CPT_API struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
                                                       const char *callee);
 
@@ -115,6 +129,26 @@ CPT_API struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
  * cpt_manual_free(). */
 CPT_API struct cpt_bytes cpt_manual_call_ask(struct cpt_manual *manual,
                                              struct cpt_manual_call *call);
+
+/*
+ * The same beside @header_count other headers of the call, of @headers_bytes as
+ * cpt_ask_has_room() counts. Empty if they leave no room: send neither an ask nor a
+ * nonce; the call becomes a blind spot, CPT_REASON_LIMIT. For callers that know what
+ * they send, as callees limit all headers of a request together.
+ */
+CPT_API struct cpt_bytes cpt_manual_call_ask_beside(struct cpt_manual *manual,
+                                                    struct cpt_manual_call *call,
+                                                    size_t headers_bytes,
+                                                    size_t header_count);
+
+/*
+ * The value of the header CPT_HEADER_NONCE, which goes with the ask of @call: a path
+ * that comes back with another one was kept by a cache, and is ignored. It is random
+ * for each call, so an attempt is a call. Empty: send none, also if its ask had no
+ * room. Valid until cpt_manual_free().
+ */
+CPT_API struct cpt_bytes cpt_manual_call_nonce(struct cpt_manual *manual,
+                                               struct cpt_manual_call *call);
 
 /* How a call ended. */
 struct cpt_manual_reply {
@@ -125,6 +159,8 @@ struct cpt_manual_reply {
     struct cpt_bytes metadata_text;
     /* Or the decoded value, for transports that decode it themselves. */
     struct cpt_bytes metadata;
+    unsigned outcome; /* over gRPC: enum cpt_outcome; the path shows that of an error as
+                         the label `status`, "NOT_FOUND"; NONE: it does not */
 };
 
 /* The reply has come now. @reply is borrowed until this returns; NULL: an answer
@@ -133,11 +169,13 @@ CPT_API void cpt_manual_call_end(struct cpt_manual *manual,
                                  struct cpt_manual_call *call,
                                  const struct cpt_manual_reply *reply);
 
-/* The thread begins to wait for calls; it continues. */
+/* The thread begins to wait for calls; it continues. A begin within a wait, and an end
+ * without one, have no effect. */
 CPT_API void cpt_manual_wait_begin(struct cpt_manual *manual);
 CPT_API void cpt_manual_wait_end(struct cpt_manual *manual);
 
-/* Sets an attribute for the log; see cpt_request_set_text(). */
+/* Sets an attribute for the log; see cpt_request_set_text(). @text NULL: ""; without a
+ * key nothing is set. */
 CPT_API void cpt_manual_set_text(struct cpt_manual *manual, const char *key,
                                  const char *text);
 
@@ -168,8 +206,28 @@ CPT_API void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *serv
  */
 CPT_API struct cpt_bytes cpt_manual_end(struct cpt_manual *manual);
 
+/*
+ * The same where the path shares the answer's headers with others: the metadata have at
+ * most @path_bytes_max bytes, and are empty if not even the sum of the path fits. Take
+ * it from cpt_path_bytes_left() when all other headers are known:
+ *
+ *      cpt_manual_end_within(manual,
+ *                            cpt_path_bytes_left(CPT_HEADERS_BYTES_HTTP, bytes, 1));
+ */
+CPT_API struct cpt_bytes cpt_manual_end_within(struct cpt_manual *manual,
+                                               size_t path_bytes_max);
+
 /* The path, after cpt_manual_end(); NULL if there is none. */
 CPT_API const struct cpt_path *cpt_manual_path(const struct cpt_manual *manual);
+
+/*
+ * What is answered, in the words of gRPC: @outcome (enum cpt_outcome) and, of an error,
+ * @message for people, 256 bytes of it. Record and operator are told these, and not the
+ * status that cpt_manual_free() is given. Before that; it is borrowed until this
+ * returns.
+ */
+CPT_API void cpt_manual_answered(struct cpt_manual *manual, unsigned outcome,
+                                 struct cpt_bytes message);
 
 /* Ends the request if it has not ended, logs it if the service is to log it, and frees.
  * @http_status is what was answered; with another protocol,

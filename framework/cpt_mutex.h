@@ -14,7 +14,8 @@
  *
  *   cpt_mutex_lock()      blocks the thread, as usual. In a task it tells the
  *                         executor, so that another thread takes the place of this
- *                         one.
+ *                         one. However many threads of a pool wait for the lock, one
+ *                         is left for its holder.
  *   cpt_mutex_acquire()   returns a pending: the task waits and holds no thread.
  *                         Needed on an executor of one thread if a task holds the
  *                         lock during a wait for something else.
@@ -62,7 +63,8 @@ CPT_API void cpt_mutex_unlock(struct cpt_mutex *mutex);
 /*
  * The pending completes with CPT_OK when @task holds the lock: at once if it is free.
  * The task may wait for it together with others or with a deadline, and may cancel it;
- * if it ends otherwise than with CPT_OK, the lock goes to the next waiter.
+ * if it ends otherwise than with CPT_OK, the lock goes to the next waiter. It ends with
+ * CPT_CANCELLED in a task that goes on after its request has ended.
  */
 CPT_API struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task,
                                               struct cpt_mutex *mutex);
@@ -73,8 +75,10 @@ CPT_API struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task,
  * has no effect.
  *
  * What a task has acquired and not released is released when the task fails, or when it
- * or its component is cancelled (cpt_cancel(), cpt_await_all_for()), once its step has
- * returned; else when its request is freed. So no lock is left behind.
+ * or its component is given up (cpt_cancel(), cpt_await_all_for()): at once, or when
+ * its step has returned. If the task ends with CPT_OK, then when its request has ended:
+ * after `done` has returned; of a component, that is the request around it. Each lock
+ * is released once, so that no lock is left behind.
  */
 CPT_API void cpt_mutex_release(struct cpt_pending *pending);
 

@@ -72,6 +72,8 @@ struct cpt_notice {
     uint64_t count;            /* of requests or records that it tells of */
     uint64_t untold_count;     /* of those since the last notice of this reason, which
                                   the rate left out; not part of `count` */
+    const char *outcome; /* over gRPC the name of what was answered: "NOT_FOUND"; NULL:
+                            http_status says it */
 };
 
 typedef void (*cpt_notice_fn)(void *context, const struct cpt_notice *notice);

@@ -131,7 +131,8 @@ enum {
     CPT_PARAMETERS_MAX = 16,    /* of a path */
     CPT_HEADERS_MAX = 128,      /* of a request; more: 431 */
     CPT_REPLY_HEADERS_MAX = 64, /* more are not sent */
-    CPT_REPLY_HEADER_BYTES_MAX = 8192
+    CPT_REPLY_HEADER_BYTES_MAX = 8192,
+    CPT_CALL_HEADER_BYTES_MAX = 8192 + 64 /* of a call: `baggage` fits */
 };
 
 struct cpt_rpc_request {
@@ -253,8 +254,8 @@ CPT_API cpt_status cpt_rpc_reply_cookie(struct cpt_task *task,
  * of those that the transport writes itself (Content-Type: set content_type). */
 CPT_API int cpt_field_is_sendable(const struct cpt_field *field);
 
-/* The same of a call: it may have Content-Type, but not Host, Expect, or what a caller
- * passes on by itself. */
+/* The same of a call, of CPT_CALL_HEADER_BYTES_MAX: it may have Content-Type, but not
+ * Host, Expect, or what a caller says by itself (traceparent, cpt-timeout …). */
 CPT_API int cpt_call_field_is_sendable(const struct cpt_field *field);
 
 /* --- Calls from tasks --- */
@@ -274,6 +275,10 @@ struct cpt_stub {
     uint64_t timeout_ns; /* from the call; default 10 s */
     int is_stream; /* the answer is a stream: `messages` of struct cpt_call_reply; only
                       gRPC has them */
+    /* Where the callee tells operators of its requests, for `cpt wait`: "10.0.0.3:9001"
+     * (cpt_http_listen_operators()), ":9001" for that port of the target's host;
+     * several are separated by commas. No call goes there. Default: the target. */
+    const char *operators;
 };
 
 /* How a call ended. Valid until the request ends. */
@@ -288,6 +293,8 @@ struct cpt_call_reply {
      * then its text. */
     const struct cpt_bytes *messages;
     size_t message_count;
+    struct cpt_bytes message; /* of an error over gRPC: its status message, 256 bytes of
+                                 it; data NULL: none */
 };
 
 /*
@@ -330,33 +337,35 @@ struct cpt_service_options {
     struct cpt_executor *executor; /* runs its tasks; default: inline */
     struct cpt_log_queue *log;     /* takes its records; NULL: none are written */
     const struct cpt_clock *clock; /* default: monotonic */
-    /* Clients that may ask an entry for a path: "10.0.0.0/8", "::1", or names of the
-     * certificates that they show: "dns:tools.shop", "uri:spiffe://shop/tools",
-     * "email:…", "issuer:" and the common name of who signed it; ended by NULL.
-     * Default: none. Behind a proxy of this machine strangers come from 127.0.0.1. */
+    /* Clients that may ask an entry for a path, and tell it how long they wait:
+     * "10.0.0.0/8", "::1", or names of the certificates that they show:
+     * "dns:tools.shop", "uri:spiffe://shop/tools", "email:…", "issuer:" and the common
+     * name of who signed it; ended by NULL. Default: none. Behind a proxy of this
+     * machine strangers come from 127.0.0.1. */
     const char *const *trusted_networks;
     int trusts_forwarded; /* heed also what came through a proxy (cpt_inbound) */
     const char *const *dropped_attributes; /* keys never to be logged; ended by NULL */
     size_t memory_bytes_max;               /* of one request but its trace; default
-                                              16 MiB */
+                                              16 MiB, at most 1/8 of cpt_memory_max() */
     unsigned attribution;                  /* enum cpt_attribution of cpt_trace.h */
     int measures_cpu;    /* as in struct cpt_request_options of cpt_runtime.h */
     unsigned overcount;  /* enum cpt_overcount of cpt_path.h */
     uint64_t seed;       /* of the coin; default: the system's */
     uint64_t timeout_ns; /* of a request, from its arrival; default: none. The smaller
-                            of this and the caller's (CPT_HEADER_TIMEOUT) counts; the
-                            executor needs timers. */
+                            of this and the caller's (CPT_HEADER_TIMEOUT) counts, if
+                            the caller is trusted; the executor needs timers. */
     /* Back pressure: requests beyond are answered CPT_OUTCOME_RESOURCE_EXHAUSTED at
      * once. */
     size_t requests_in_flight_max;     /* not answered yet; default 10,000 */
     size_t memory_in_flight_bytes_max; /* of all requests that are not freed; default
-                                          1 GiB */
+                                          1 GiB, at most 1/4 of cpt_memory_max() */
     /* What is recorded has limits of its own; beyond them records are dropped and
      * counted, and paths are flagged as incomplete, but requests are not affected. */
     size_t trace_memory_bytes_max; /* of one request, as in cpt_request_options; default
                                       16 MiB */
     size_t trace_memory_in_flight_bytes_max; /* of all requests that are not freed, and
-                                                their records; default 256 MiB */
+                                                their records; default 256 MiB, at
+                                                most 1/16 of cpt_memory_max() */
     /* How many requests in a second are traced because the header asks; less than 0:
      * no limit. Further ones are untraced unless the coin hits: counters limited_…. */
     double forced_per_second_max; /* of an entry, from outside; default 100 */
@@ -524,6 +533,8 @@ struct cpt_stream {
     void (*release)(struct cpt_stream *stream);
 };
 
+struct cpt_outbound;
+
 /* A request as it came in. Borrowed until cpt_service_serve() returns. */
 struct cpt_inbound {
     struct cpt_bytes method;
@@ -533,15 +544,18 @@ struct cpt_inbound {
     unsigned critical_path_count;   /* number of such headers; above 1: refused */
     struct cpt_bytes traceparent;   /* likewise; if several came, pass an empty one */
     struct cpt_bytes peer_address;  /* "127.0.0.1", "::1"; empty: unknown */
-    int is_forwarded;               /* it had a header that proxies add */
-    uint64_t arrival_ns;            /* of the service's clock; 0: now */
-    struct cpt_bytes timeout;       /* the header's value; data NULL: none came */
-    unsigned coin;                  /* enum cpt_coin, of cpt_service_coin() */
+    int is_forwarded;    /* it had a header that proxies add, or may have; needed only
+                         if cpt_inbound_needs_trust(), as peer_names are */
+    uint64_t arrival_ns; /* of the service's clock; 0: now */
+    struct cpt_bytes timeout; /* the header's value; data NULL: none came. An entry
+                                       heeds it of clients that it trusts */
+    unsigned coin;            /* enum cpt_coin, of cpt_service_coin() */
     /* If not NULL: set to a handle of the request, which the transport frees, or to
      * NULL; before the request begins, so before the reply. */
     struct cpt_request_handle **handle;
     struct cpt_bytes verb;           /* "GET"; empty: any */
-    const struct cpt_field *headers; /* the first CPT_HEADERS_MAX of them … */
+    const struct cpt_field *headers; /* the first CPT_HEADERS_MAX of them, the nonce of
+                                        the ask among them … */
     size_t header_count;             /* … and how many came */
     /* Names of the certificate that the client has shown, verified; see
      * trusted_networks. */
@@ -551,6 +565,14 @@ struct cpt_inbound {
      * known: more ‹accept queue›. No deadline begins there. */
     uint64_t waited_ns;
     struct cpt_stream *stream; /* NULL: there are no messages before the reply */
+    int has_outcomes; /* its client knows outcomes, as with gRPC: records, spans and the
+                         operator are told "NOT_FOUND" and the message, not a status of
+                         HTTP */
+    /* How many bytes, raw, a path may have beside all else in the headers of @outbound,
+     * which has no metadata yet: cpt_path_bytes_left(). Called just before the reply,
+     * on its thread, with its context, if a path is to go with it. NULL: any path that
+     * the ask allows. */
+    size_t (*path_room)(void *context, const struct cpt_outbound *outbound);
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -567,6 +589,10 @@ struct cpt_outbound {
 };
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
+
+/* Whether @inbound has something that an entry heeds only of clients that it trusts: an
+ * ask, a timeout, or a header that cpt_header_is_propagated(). */
+CPT_API int cpt_inbound_needs_trust(const struct cpt_inbound *inbound);
 
 /* 0: tracing is stopped by the kill switch. */
 CPT_API int cpt_service_is_enabled(const struct cpt_service *service);
@@ -638,11 +664,34 @@ struct cpt_transport_call {
     uint64_t choice; /* the transport's: which target it has chosen; 0 at first */
     struct cpt_bytes tracestate; /* header to send; empty: send none */
     int is_stream;               /* read messages until the end */
+    /* The callee may carry it out twice, whatever its verb. Else a transport that
+     * cannot know whether the callee has seen a call never sends it again. */
+    int is_idempotent;
+    struct cpt_bytes nonce; /* header to send with critical_path; empty: send none */
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal
- * digits. The service takes the smaller of this and its own limit. */
+ * digits. The service takes the smaller of this and its own limit, an entry only of
+ * clients that it trusts (`untrusted_timeouts` counts the others). */
 #define CPT_HEADER_TIMEOUT "cpt-timeout"
+
+enum {
+    CPT_PROPAGATED_MAX = 7, /* headers that go on to callees */
+    CPT_BAGGAGE_BYTES_MAX =
+        8192, /* of these, `baggage`: its standard wants as much … */
+    CPT_BAGGAGE_MEMBERS_MAX = 64, /* … and as many; members beyond are left out */
+    CPT_B3_BYTES_MAX = 256        /* each of the others; longer ones are dropped */
+};
+
+/*
+ * Whether a header of this name goes on to callees as it came, in each call, traced or
+ * not: `baggage` of W3C, and B3 of Zipkin: `b3`, `x-b3-traceid`, `x-b3-spanid`,
+ * `x-b3-parentspanid`, `x-b3-sampled`, `x-b3-flags`. The service takes them of the
+ * headers of the request, an entry only of clients that it trusts
+ * (`untrusted_propagated` counts the others), and adds them to the headers of
+ * calls, unless the program has set its own there.
+ */
+CPT_API int cpt_header_is_propagated(struct cpt_bytes name);
 
 /* How a call ended. Borrowed until cpt_transport_complete() returns. */
 struct cpt_transport_reply {
@@ -666,6 +715,9 @@ struct cpt_transport_reply {
     uint64_t receive_queue_ns;
     const struct cpt_bytes *messages; /* of a stream */
     size_t message_count;
+    /* Of an error over gRPC: what the callee says about it, for people; data NULL: of
+     * another protocol, or no error. Then `outcome` is told by its name. */
+    struct cpt_bytes message;
 };
 
 /* How calls reach other processes. All functions from any thread. */

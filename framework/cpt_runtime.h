@@ -108,8 +108,10 @@ struct cpt_pool_options {
     const struct cpt_alloc *alloc;
     unsigned worker_count; /* default: the machine's processors */
     const char *name;      /* default "pool" */
-    /* Extra threads that replace workers while these block in cpt_wait(); default 64.
-     * A pool makes them when it needs them; then they sleep. */
+    /* Extra threads that replace workers while these block in cpt_wait() or
+     * cpt_mutex_lock(); default 64. A pool makes them when it needs them; then they
+     * sleep. While worker_count and this many steps block, one more thread runs what
+     * they wait for, and nothing else: other work waits in line. */
     unsigned extra_worker_count_max;
 };
 
@@ -183,7 +185,8 @@ struct cpt_request_options {
     void (*gone)(void *context);
     void *context; /* of both */
     const struct cpt_alloc *alloc;
-    size_t memory_bytes_max; /* of all of the request but its trace; default 16 MiB */
+    size_t memory_bytes_max; /* of all of the request but its trace; default 16
+                                MiB, at most 1/8 of cpt_memory_max() */
     int is_traced;
     const char *entry; /* the entry frame, "A: /"; default: the service's name */
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
@@ -198,7 +201,7 @@ struct cpt_request_options {
      * longer than what is left. The executor needs timers. */
     uint64_t timeout_ns;
     /* Of what is recorded of a traced request and its components, beside 24 bytes for
-     * each task of its plan, which count for no limit; default 16 MiB. What does not
+     * each task of its plan, which count for no limit; default likewise. What does not
      * fit is dropped and counted, and the path is flagged CPT_PATH_INCOMPLETE; the
      * request is not affected. */
     size_t trace_memory_bytes_max;
@@ -239,8 +242,8 @@ CPT_API void cpt_request_handle_free(struct cpt_request_handle *handle);
  * Starts a request and waits for its end on this thread. @output, which may be NULL,
  * gets a copy of the output (as large as the output value); @path, which may be NULL,
  * the critical path if it is traced. `done` and `gone` are not called. When it returns,
- * nothing of the request runs any more. Not for tasks of the same pool, as it holds a
- * worker; CPT_INVALID from within the inline executor.
+ * nothing of the request runs any more. Not for tasks of the same pool, as it blocks a
+ * thread of it; CPT_INVALID from within the inline executor.
  *
  * How the request ended, with the sentence of the task that failed in @error. If it
  * ended well but its path could not be made, that is CPT_OK, @path is empty, and

@@ -70,7 +70,7 @@ struct cpt_shared_options {
      * timers a batch begins at once. */
     struct cpt_executor *executor;
     const struct cpt_alloc *alloc;
-    size_t memory_bytes_max; /* of a run; default 16 MiB */
+    size_t memory_bytes_max; /* of a run; default as in cpt_request_options */
     size_t keys_max;         /* runs that collect or run; default 1,024 */
     size_t waiters_max;      /* of one run; default 1,024 */
     /* For batches; 0: single flight. At most CPT_SHARED_BATCH_MAX. */
@@ -80,7 +80,7 @@ struct cpt_shared_options {
     /* Trace a run only if a traced request waits when it begins; for traced requests
      * that join later all of the wait is ‹blind spot›, reason `shared`. */
     int is_traced_on_demand;
-    size_t trace_memory_bytes_max; /* of what is recorded of a run; default 16 MiB */
+    size_t trace_memory_bytes_max; /* of what is recorded of a run; likewise */
 };
 
 /* Shared work, or NULL with the reason in @error. The plan, and what the options point

@@ -35,6 +35,7 @@ static void free_flight(void *context)
     for (size_t i = 0; i < 2 && flight->services[i] != NULL; i++) {
         cpti_service_release(flight->services[i]);
     }
+    cpt_alloc_free(shared->options.alloc, flight->propagated);
     cpt_alloc_free(shared->options.alloc, flight);
     cpti_lock_take(&shared->lock);
     if (--shared->flight_count == 0) {

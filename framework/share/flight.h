@@ -69,6 +69,7 @@ struct cpti_flight {
     struct cpti_inherited inherited;
     struct cpti_trace_origin trace; /* inherited: the request may be freed before … */
     char tracestate[CPT_TRACESTATE_BYTES_MAX + 1]; /* … and another one be first */
+    struct cpti_propagated *propagated; /* inherited, as the trace: a copy, or NULL */
     struct cpt_service
         *services[2]; /* inherited from; the flight holds them. Or NULL */
     unsigned attribution;

@@ -21,6 +21,7 @@
 #include "framework/share/manual.h"
 
 #include "framework/run/call.h"
+#include "framework/run/misuse.h"
 #include "framework/run/recording.h"
 #include "framework/service/failure.h"
 
@@ -28,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEMORY_BYTES_DEFAULT = 16 << 20, INTERNAL = 500 };
+enum { INTERNAL = 500 };
 
 void cpti_manual_measure(struct cpt_manual *manual, uint64_t now_ns,
                          uint64_t *off_cpu_ns)
@@ -48,6 +49,11 @@ void cpti_manual_measure(struct cpt_manual *manual, uint64_t now_ns,
 
 /* --- New --- */
 
+struct cpt_bytes cpti_manual_name(struct cpt_bytes given)
+{
+    return given.bytes != 0 ? given : cpt_bytes_of("unnamed");
+}
+
 /* "service: @part", cut to what a name may have; empty without memory. */
 static struct cpt_bytes frame_name(struct cpt_manual *manual, struct cpt_bytes part)
 {
@@ -56,6 +62,7 @@ static struct cpt_bytes frame_name(struct cpt_manual *manual, struct cpt_bytes p
     char cut[CPT_NAME_BYTES_MAX + 1];
     struct cpt_bytes name = {text, 0};
 
+    part = cpti_manual_name(part);
     (void)snprintf(text, sizeof text, "%s: %.*s", service, (int)part.bytes, part.data);
     name.bytes = strlen(text);
     name = cpt_name_bound(name, cut);
@@ -73,21 +80,28 @@ struct cpt_bytes cpti_manual_copy(struct cpt_manual *manual, struct cpt_bytes fr
     return to.data != NULL ? to : (struct cpt_bytes){NULL, 0};
 }
 
-/* The trace that it came with, or its own. */
+/* The trace that it came with, or its own if @is_enabled, and what is passed on. */
 static void note_trace(struct cpt_manual *manual, const struct cpt_inbound *inbound,
-                       uint64_t number)
+                       uint64_t number, bool is_enabled)
 {
     struct cpti_trace_context *trace = &manual->trace_context;
+    struct cpt_service *service = manual->service;
 
+    if (cpti_propagated_is_in(inbound)) {
+        (void)cpti_propagated_read(&service->sampling, inbound, &service->counters,
+                                   &manual->arena, &manual->propagated);
+    }
+    if (!trace->is_there && !is_enabled) {
+        return;
+    }
     if (trace->is_there) {
         manual->tracestate = cpti_trace_read_state(
             inbound->headers,
             inbound->header_count < CPT_HEADERS_MAX ? inbound->header_count
                                                     : CPT_HEADERS_MAX,
-            &manual->arena, &manual->service->counters);
+            &manual->arena, &service->counters);
     } else {
-        cpti_trace_make(trace, manual->service->sampling.trace_seed, number,
-                        &manual->decision);
+        cpti_trace_make(trace, service->sampling.trace_seed, number, &manual->decision);
         manual->tracestate = cpti_trace_make_state(&manual->decision, &manual->arena);
     }
     (void)cpti_trace_write(trace, NULL, manual->traceparent);
@@ -104,7 +118,7 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
     record->entry = manual->trace.entry;
     record->service = cpti_manual_copy(manual, cpt_bytes_of(manual->service->name));
     record->method = cpti_manual_copy(manual, cpt_name_bound(inbound->method, cut));
-    note_trace(manual, inbound, number);
+    note_trace(manual, inbound, number, true);
     cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
 }
 
@@ -151,9 +165,7 @@ static struct cpt_manual *make(struct cpt_service *service,
                                const struct cpti_decision *decision,
                                const struct cpti_trace_context *trace)
 {
-    const size_t bytes_max = service->options.memory_bytes_max != 0
-                                 ? service->options.memory_bytes_max
-                                 : MEMORY_BYTES_DEFAULT;
+    const size_t bytes_max = service->options.memory_bytes_max;
     struct cpt_manual *manual = cpt_alloc_zeroed(&service->notes.alloc, sizeof *manual);
 
     if (manual == NULL) {
@@ -194,7 +206,8 @@ static struct cpt_manual *begin(struct cpt_service *service,
                            cpti_sampling_arrival_ns(&service->sampling, inbound),
                            &service->counters);
     }
-    if (!decision.is_traced && (!carries || (!is_enabled && !trace.is_there))) {
+    if (!decision.is_traced && (!carries || (!is_enabled && !trace.is_there &&
+                                             !cpti_propagated_is_in(inbound)))) {
         return NULL;
     }
     manual = make(service, &decision, &trace);
@@ -204,7 +217,7 @@ static struct cpt_manual *begin(struct cpt_service *service,
     if (!decision.is_traced) {
         manual->is_carrier = true;
         manual->has_ended = true;
-        note_trace(manual, inbound, number);
+        note_trace(manual, inbound, number, is_enabled);
         return manual;
     }
     note_inbound(manual, inbound, number);
@@ -288,10 +301,11 @@ void cpt_manual_leave(struct cpt_manual *manual)
         manual->lost_depth--;
         return;
     }
-    assert(manual->current != &manual->root);
-    if (manual->current != &manual->root) {
-        leave(manual, cpti_manual_now(manual));
+    if (manual->current == &manual->root) {
+        CPTI_MISUSED(unbalanced);
+        return;
     }
+    leave(manual, cpti_manual_now(manual));
 }
 
 /* --- What goes with calls --- */
@@ -311,6 +325,16 @@ struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual)
 struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual)
 {
     return manual != NULL ? manual->tracestate : (struct cpt_bytes){NULL, 0};
+}
+
+size_t cpt_manual_propagated(const struct cpt_manual *manual,
+                             const struct cpt_field **fields)
+{
+    const struct cpti_propagated *propagated =
+        manual != NULL ? manual->propagated : NULL;
+
+    *fields = propagated != NULL ? propagated->fields : NULL;
+    return propagated != NULL ? propagated->count : 0;
 }
 
 /* --- Attributes --- */
@@ -387,7 +411,7 @@ static void make_path(struct cpt_manual *manual)
     CPTI_COUNT_MORE(counters, lost_events, manual->trace.dropped_event_count);
 }
 
-static void end_request(struct cpt_manual *manual)
+static void end_request(struct cpt_manual *manual, size_t path_bytes_max)
 {
     const uint64_t now_ns = cpti_manual_now(manual);
     struct cpt_trace *trace = &manual->trace;
@@ -403,24 +427,32 @@ static void end_request(struct cpt_manual *manual)
     make_path(manual);
     if (manual->path != NULL && manual->decision.ask.version != 0) {
         struct cpt_service *service = manual->service;
+        const struct cpti_answer_path answer = {.path = manual->path,
+                                                .decision = &manual->decision,
+                                                .elapsed_ns = trace->response_ns -
+                                                              trace->arrival_ns,
+                                                .bytes_max = path_bytes_max};
 
         manual->room = cpt_alloc_array(&service->budget.alloc, NULL,
                                        service->options.metadata_bytes_max, 1);
-        manual->metadata =
-            cpti_answer_metadata(service, manual->path, &manual->decision.ask,
-                                 trace->response_ns - trace->arrival_ns, manual->room);
+        manual->metadata = cpti_answer_metadata(service, &answer, manual->room);
     }
 }
 
-struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
+struct cpt_bytes cpt_manual_end_within(struct cpt_manual *manual, size_t path_bytes_max)
 {
     if (manual == NULL) {
         return (struct cpt_bytes){NULL, 0};
     }
     if (!manual->has_ended) {
-        end_request(manual);
+        end_request(manual, path_bytes_max);
     }
     return manual->metadata;
+}
+
+struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
+{
+    return cpt_manual_end_within(manual, SIZE_MAX);
 }
 
 const struct cpt_path *cpt_manual_path(const struct cpt_manual *manual)
@@ -455,11 +487,11 @@ static void release_item(struct cpti_log_item *item)
 
 static void tell_failure(struct cpt_service *service,
                          const struct cpti_failure *failure, struct cpt_bytes method,
-                         unsigned http_status)
+                         const struct cpti_answered *answered)
 {
     CPTI_COUNT(&service->counters, failed);
     cpti_failure_count(service, failure);
-    cpti_failure_tell(service, failure, method, http_status);
+    cpti_failure_tell(service, failure, method, answered);
 }
 
 void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
@@ -472,9 +504,11 @@ void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
         return;
     }
     if (!cpt_manual_is_traced(manual)) {
+        const struct cpti_answered answered = {
+            .http_status = own.http_status != 0 ? own.http_status : INTERNAL};
+
         cpti_failure_of_code(own.reason, own.sentence, &failure);
-        tell_failure(service, &failure, own.method,
-                     own.http_status != 0 ? own.http_status : INTERNAL);
+        tell_failure(service, &failure, own.method, &answered);
     } else if (!manual->has_failed) {
         manual->has_failed = true;
         manual->failure_reason = own.reason;
@@ -490,7 +524,7 @@ void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
 }
 
 /* Counts and tells that the request failed, and notes it for the record. */
-static void note_failure(struct cpt_manual *manual, unsigned http_status)
+static void note_failure(struct cpt_manual *manual)
 {
     struct cpt_service *service = manual->service;
     struct cpti_failure failure;
@@ -499,20 +533,20 @@ static void note_failure(struct cpt_manual *manual, unsigned http_status)
         cpti_failure_of_code(manual->failure_reason, manual->failure_sentence,
                              &failure);
     } else {
-        cpti_failure_of_answer(http_status, &failure);
+        cpti_failure_of_answer(&manual->answered, &failure);
     }
-    tell_failure(service, &failure, manual->item.record.method, http_status);
+    tell_failure(service, &failure, manual->item.record.method, &manual->answered);
     manual->attributes =
         cpti_failure_note(&failure, service, &manual->arena, manual->attributes,
                           &manual->attribute_count);
 }
 
-static void fill_record(struct cpt_manual *manual, unsigned http_status)
+static void fill_record(struct cpt_manual *manual)
 {
     struct cpt_record *record = &manual->item.record;
 
     cpti_answer_record_end(record, manual->trace.response_ns - manual->trace.arrival_ns,
-                           http_status, manual->status);
+                           &manual->answered, manual->status);
     record->start_unix_ns = cpti_answer_start_unix_ns(manual->service->options.clock,
                                                       manual->trace.arrival_ns);
     record->is_failed = record->is_failed || manual->has_failed;
@@ -537,6 +571,23 @@ static bool end_pending(struct cpt_manual *manual)
     return manual->decision.is_logged;
 }
 
+void cpt_manual_answered(struct cpt_manual *manual, unsigned outcome,
+                         struct cpt_bytes message)
+{
+    if (!cpt_manual_is_traced(manual)) {
+        return;
+    }
+    if (message.bytes > CPTI_ANSWERED_BYTES) {
+        message.bytes = CPTI_ANSWERED_BYTES;
+    }
+    message.data = message.bytes > 0
+                       ? cpt_arena_copy(&manual->arena, message.data, message.bytes)
+                       : NULL;
+    message.bytes = message.data != NULL ? message.bytes : 0;
+    manual->answered =
+        cpti_answered_of(true, outcome, cpt_outcome_http_status(outcome), message);
+}
+
 void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_log_queue *log = NULL;
@@ -551,8 +602,11 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
     }
     (void)cpt_manual_end(manual);
     cpt_alloc_free(&manual->service->budget.alloc, manual->room);
-    if (http_status >= 500 || manual->has_failed) {
-        note_failure(manual, http_status);
+    if (manual->answered.name == NULL) {
+        manual->answered.http_status = http_status;
+    }
+    if (manual->answered.http_status >= 500 || manual->has_failed) {
+        note_failure(manual);
     }
     log = manual->service->options.log;
     is_logged = manual->path != NULL && manual->decision.is_logged && log != NULL;
@@ -560,7 +614,7 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
         free_parts(manual);
         return;
     }
-    fill_record(manual, http_status);
+    fill_record(manual);
     cpti_manual_kept_answered(manual);
     if (!is_logged || (manual->decision.is_pending && !end_pending(manual))) {
         release_item(&manual->item);

@@ -28,6 +28,8 @@ struct cpti_part {
 struct cpt_manual_call {
     struct cpt_trace_call call; /* first */
     const char *ask;            /* of its own, with its id; NULL: that of the request */
+    char nonce[CPT_NONCE_BYTES + 1]; /* that was sent with it; "": none yet */
+    bool is_unasked;                 /* its other headers leave no room for an ask */
 };
 
 struct cpti_manual_arrival; /* see manual_drags.c */
@@ -69,12 +71,14 @@ struct cpt_manual {
     bool keeps_edges;          /* they, or its graph, need what ended beside the path */
     bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
     bool has_ended;
-    bool has_failed;              /* its code said so: … */
-    unsigned failure_reason;      /* enum cpt_failure, or another number */
-    const char *failure_sentence; /* or NULL */
+    bool has_failed;               /* its code said so: … */
+    unsigned failure_reason;       /* enum cpt_failure, or another number */
+    const char *failure_sentence;  /* or NULL */
+    struct cpti_answered answered; /* with a name: cpt_manual_answered() was called */
     char ask[CPTI_MANUAL_ASK_BYTES];
     struct cpti_trace_context trace_context;
     struct cpt_bytes tracestate;
+    const struct cpti_propagated *propagated;    /* B3 and baggage, or NULL */
     char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* of its calls */
     char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
 };
@@ -95,6 +99,9 @@ static inline void *cpti_manual_take(struct cpt_manual *manual, size_t bytes)
     }
     return memory;
 }
+
+/* @given, or what a part or a call is called that was given no name. */
+struct cpt_bytes cpti_manual_name(struct cpt_bytes given);
 
 /* A copy in the memory of the request; empty without memory. */
 struct cpt_bytes cpti_manual_copy(struct cpt_manual *manual, struct cpt_bytes from);

@@ -34,7 +34,8 @@ struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
         const uint64_t now_ns = cpti_manual_now(manual);
 
         cpti_manual_wait_on(manual, manual->current, now_ns);
-        call->call.name = cpti_manual_copy(manual, cpt_bytes_of(callee));
+        call->call.name =
+            cpti_manual_copy(manual, cpti_manual_name(cpt_bytes_of(callee)));
         call->call.issuer = &manual->current->task;
         call->call.outcome = CPT_CALL_REMOTE;
         call->call.reason = CPT_REASON_LIMIT;
@@ -43,6 +44,31 @@ struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
                    calls);
     }
     return call;
+}
+
+struct cpt_bytes cpt_manual_call_ask_beside(struct cpt_manual *manual,
+                                            struct cpt_manual_call *call,
+                                            size_t headers_bytes, size_t header_count)
+{
+    const bool has_room = cpt_ask_has_room(headers_bytes, header_count) != 0;
+
+    if (call != NULL) {
+        call->is_unasked = !has_room;
+    }
+    return has_room ? cpt_manual_call_ask(manual, call) : (struct cpt_bytes){NULL, 0};
+}
+
+struct cpt_bytes cpt_manual_call_nonce(struct cpt_manual *manual,
+                                       struct cpt_manual_call *call)
+{
+    if (manual == NULL || call == NULL || manual->ask_bytes == 0 || call->is_unasked) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    if (call->call.nonce == 0) {
+        call->call.nonce = cpti_call_nonce(call->call.issue_ns);
+        cpt_nonce_format(call->call.nonce, call->nonce);
+    }
+    return (struct cpt_bytes){call->nonce, CPT_NONCE_BYTES};
 }
 
 /* Decodes the header with the callee's path into the arena. Returns a reason. */
@@ -73,13 +99,17 @@ static unsigned keep_text(struct cpt_manual *manual, struct cpt_trace_call *call
 }
 
 /* Keeps the callee's path; else returns the reason. */
-static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call,
+static unsigned keep_path(struct cpt_manual *manual, struct cpt_manual_call *ended,
                           const struct cpt_manual_reply *reply)
 {
+    struct cpt_trace_call *call = &ended->call;
     struct cpt_bytes kept = {NULL, 0};
 
     if (reply->status != CPT_OK) {
         return CPT_REASON_FAILED;
+    }
+    if (ended->is_unasked) {
+        return CPT_REASON_LIMIT;
     }
     if (reply->is_cached) {
         return CPT_REASON_CACHED;
@@ -134,11 +164,14 @@ void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ende
     reply = reply != NULL ? reply : &answered;
     call->arrive_ns = cpti_manual_now(manual);
     call->attempt = reply->attempt;
+    if (reply->outcome > CPT_OUTCOME_OK && reply->status != CPT_TIMEOUT) {
+        call->status = cpt_bytes_of(cpt_outcome_name(reply->outcome));
+    }
     if (reply->status == CPT_TIMEOUT) {
         call->outcome = CPT_CALL_TIMEOUT;
         observer->given_up(observer, call, CPT_TIMEOUT);
     } else {
-        call->reason = (unsigned char)keep_path(manual, call, reply);
+        call->reason = (unsigned char)keep_path(manual, ended, reply);
         if (call->reason != CPT_REASON_NONE) {
             observer->blind_spot(observer, call);
         } else {

@@ -23,18 +23,21 @@
 #include "framework/cpt_mutex.h"
 
 #include "cpt/container.h"
+#include "framework/run/held.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/resource.h"
 #include "framework/run/snapshot.h"
 #include "framework/run/task.h"
+#include "framework/run/wait.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <sys/queue.h>
 
 enum { FREE, HELD, CONTENDED };
+enum { LOOK_AGAIN_NS = 100000000 }; /* a thread that waits: at whether it is replaced */
 
 /* An entry of the queue. Guarded by its lock. */
 struct waiter {
@@ -157,6 +160,8 @@ static void hold(struct locking *locking)
     cpti_held_add(&locking->held, locking->pending.task);
 }
 
+static void unlock(struct cpt_mutex *mutex);
+
 /* The task no longer holds the mutex; false: it did not. */
 static bool give_back(struct locking *locking)
 {
@@ -164,10 +169,10 @@ static bool give_back(struct locking *locking)
     bool was_held = false;
 
     cpti_lock_take(&request->lock);
-    was_held = cpti_cancellable_remove(&locking->held.cancellable);
+    was_held = cpti_held_remove(&locking->held, request);
     cpti_lock_release(&request->lock);
     if (was_held) {
-        cpt_mutex_unlock(locking->mutex);
+        unlock(locking->mutex);
     }
     return was_held;
 }
@@ -175,13 +180,13 @@ static bool give_back(struct locking *locking)
 /* Its task has failed or was cancelled; the list no longer has it. */
 static void release_held(struct cpti_cancellable *cancellable)
 {
-    cpt_mutex_unlock(
-        CPTI_CONTAINER(cancellable, struct locking, held.cancellable)->mutex);
+    unlock(CPTI_CONTAINER(cancellable, struct locking, held.cancellable)->mutex);
 }
 
 /* --- Handing over --- */
 
-/* Gives the mutex to @locking. False: the task no longer waits for it. */
+/* Gives the mutex to @locking. False: the task no longer waits for it, or gets it no
+ * more, as its request is over: then its wait ends here, with the reference of that. */
 static bool grant(struct locking *locking)
 {
     struct cpt_request *request = locking->pending.request;
@@ -190,11 +195,12 @@ static bool grant(struct locking *locking)
     bool is_wanted = false;
 
     cpti_lock_take(&request->lock);
-    is_wanted = locking->pending.status == CPT_WAITING;
+    is_wanted = locking->pending.status == CPT_WAITING && !cpti_locks_are_over(request);
     if (is_wanted) {
         hold(locking);
-        owner = cpti_pending_end(&locking->pending, CPT_OK, now_ns);
     }
+    owner =
+        cpti_pending_end(&locking->pending, is_wanted ? CPT_OK : CPT_CANCELLED, now_ns);
     cpti_lock_release(&request->lock);
     cpti_task_wake(owner);
     cpti_request_release(request);
@@ -232,7 +238,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     return locking;
 }
 
-void cpt_mutex_unlock(struct cpt_mutex *mutex)
+static void unlock(struct cpt_mutex *mutex)
 {
     unsigned expected = HELD;
     struct locking *locking = NULL;
@@ -249,6 +255,12 @@ void cpt_mutex_unlock(struct cpt_mutex *mutex)
     do {
         locking = hand_over(mutex);
     } while (locking != NULL && !grant(locking));
+}
+
+void cpt_mutex_unlock(struct cpt_mutex *mutex)
+{
+    cpti_locks_given_back(cpt_current_task());
+    unlock(mutex);
 }
 
 /* --- A thread waits --- */
@@ -270,11 +282,28 @@ static uint64_t holder_of(struct cpt_mutex *mutex)
     return atomic_load_explicit(&mutex->resource.holder, memory_order_relaxed);
 }
 
+/* What a thread that waits does before it sleeps: true: it has run what it may wait
+ * for. Lock of the queue held. */
+static bool help(struct cpt_mutex *mutex)
+{
+    bool has_run = false;
+
+    cpti_lock_release(&mutex->lock);
+    cpti_pool_look_again();
+    has_run = cpti_pool_help_needed();
+    cpti_lock_take(&mutex->lock);
+    return has_run;
+}
+
 static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
     cpti_lock_take(&mutex->lock);
     while (!waiter->is_granted) {
-        (void)pthread_cond_wait(&waiter->has_come, &mutex->lock.mutex);
+        if (help(mutex) || waiter->is_granted) {
+            continue;
+        }
+        cpti_cond_wait(&waiter->has_come, &mutex->lock,
+                       cpt_clock_now_ns(cpt_clock_monotonic()) + LOOK_AGAIN_NS);
         mutex->lock.outer =
             CPTI_RANK_NONE; /* another thread has written it meanwhile */
     }
@@ -286,7 +315,6 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
                          struct cpt_task *task, uint64_t holder, uint64_t block_ns)
 {
     struct cpt_request *request = task->request;
-    struct cpt_executor *executor = request->executor;
     struct cpt_trace_call *call = NULL;
 
     cpti_task_give_ready(task);
@@ -294,13 +322,9 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
     call = issue(task, mutex, holder, block_ns);
     cpti_record_block(task, block_ns);
     cpti_lock_release(&request->lock);
-    if (executor->block != NULL) {
-        executor->block(executor, 1);
-    }
+    cpti_thread_block(request->executor, CPTI_POOL_WAIT_WITHIN);
     wait_in_queue(mutex, waiter);
-    if (executor->block != NULL) {
-        executor->block(executor, 0);
-    }
+    cpti_thread_unblock(request->executor);
     if (task->record != NULL) {
         const uint64_t resume_ns = cpti_record_now(request);
 
@@ -323,12 +347,14 @@ static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
     const uint64_t block_ns = task != NULL ? cpti_record_now(task->request) : 0;
     const uint64_t holder = holder_of(mutex);
 
-    (void)pthread_cond_init(&waiter.has_come, NULL);
+    cpti_cond_init(&waiter.has_come);
     if (!take_or_enqueue(mutex, &waiter)) {
         if (task != NULL) {
             wait_in_task(mutex, &waiter, task, holder, block_ns);
-        } else {
+        } else { /* perhaps within `done` on a thread of a pool */
+            cpti_thread_block(NULL, CPTI_POOL_WAIT_WITHIN);
             wait_in_queue(mutex, &waiter);
+            cpti_thread_unblock(NULL);
         }
     }
     (void)pthread_cond_destroy(&waiter.has_come);
@@ -336,7 +362,13 @@ static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
 
 int cpt_mutex_trylock(struct cpt_mutex *mutex)
 {
-    return try_to_take(mutex, cpti_tenant_of(cpt_current_task()));
+    struct cpt_task *task = cpt_current_task();
+    const bool is_taken = try_to_take(mutex, cpti_tenant_of(task));
+
+    if (is_taken) {
+        cpti_locks_taken(task);
+    }
+    return is_taken;
 }
 
 void cpt_mutex_lock(struct cpt_mutex *mutex)
@@ -346,6 +378,7 @@ void cpt_mutex_lock(struct cpt_mutex *mutex)
     if (!try_to_take(mutex, cpti_tenant_of(task))) {
         lock_slowly(mutex, task);
     }
+    cpti_locks_taken(task);
 }
 
 /* --- A task waits --- */
@@ -376,34 +409,47 @@ static void run_cleanup(struct cpti_cleanup *cleanup)
     (void)give_back(CPTI_CONTAINER(cleanup, struct locking, cleanup));
 }
 
+/* @locking is in the queue: records its wait, and how it is cancelled. A thread that
+ * hands over waits for the request's lock, which is held. */
+static void begin_wait(struct locking *locking, struct cpt_task *task, uint64_t holder,
+                       uint64_t now_ns)
+{
+    struct cpt_pending *pending = &locking->pending;
+
+    cpti_request_hold(task->request);
+    pending->call = issue(task, locking->mutex, holder, now_ns);
+    pending->cancellable.cancel = cancel_locking;
+    pending->cancellable.pending = pending;
+    if (pending->begin_ns == 0) {
+        pending->begin_ns = cpti_coarse_ns();
+    }
+    cpti_cancellable_add(task->request, &pending->cancellable);
+}
+
 /* Begins the pending. It is complete if @is_taken, or if the mutex became free just
- * now; else it enters the queue. */
+ * now; else it enters the queue. But of a request that is over it has ended. */
 static void begin_locking(struct locking *locking, struct cpt_task *task, bool is_taken)
 {
     struct cpt_request *request = task->request;
     struct cpt_pending *pending = &locking->pending;
     const uint64_t now_ns = is_taken ? 0 : cpti_record_now(request);
     const uint64_t holder = holder_of(locking->mutex);
+    bool is_over = false;
 
     cpti_lock_take(&request->lock);
     cpti_pending_begin(pending, CPTI_PENDING_LOCK, task, now_ns);
-    cpti_request_hold(request);
-    if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
-        is_taken = true;
+    is_over = cpti_locks_are_over(request);
+    if (is_over) {
+        (void)cpti_pending_end(pending, CPT_CANCELLED, now_ns);
+    } else if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
         hold(locking);
         (void)cpti_pending_end(pending, CPT_OK, now_ns);
-    } else { /* a thread that hands over waits for the request's lock */
-        pending->call = issue(task, locking->mutex, holder, now_ns);
-        pending->cancellable.cancel = cancel_locking;
-        pending->cancellable.pending = pending;
-        if (pending->begin_ns == 0) {
-            pending->begin_ns = cpti_coarse_ns();
-        }
-        cpti_cancellable_add(request, &pending->cancellable);
+    } else {
+        begin_wait(locking, task, holder, now_ns);
     }
     cpti_lock_release(&request->lock);
-    if (is_taken) {
-        cpti_request_release(request);
+    if (is_over && is_taken) {
+        unlock(locking->mutex); /* it was not taken by cpt_mutex_lock() */
     }
 }
 
@@ -420,7 +466,9 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     locking->waiter.tenant = cpti_tenant_of(task);
     locking->held.cancellable.cancel = release_held;
     locking->held.resource = &mutex->resource;
+    locking->held.task = task->number;
     locking->cleanup.run = run_cleanup;
+    cpti_locks_used(task->request);
     cpti_cleanup_add(task->request, &locking->cleanup);
     begin_locking(locking, task, try_to_take(mutex, locking->waiter.tenant));
     return &locking->pending;

@@ -16,6 +16,7 @@
 #include "framework/cpt_mutex.h"
 
 #include "cpt/container.h"
+#include "framework/run/held.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -110,7 +111,9 @@ static void add_holder(struct claim *claim)
 
 /* --- Handing over --- */
 
-/* Gives one to @claim, taken off the queue. False: its task no longer waits for it. */
+/* Gives one to @claim, taken off the queue. False: its task no longer waits for it, or
+ * gets it no more, as its request is over: then its wait ends here, with the reference
+ * of that. */
 static bool grant(struct claim *claim)
 {
     struct cpt_request *request = claim->pending.request;
@@ -120,14 +123,15 @@ static bool grant(struct claim *claim)
     bool is_wanted = false;
 
     cpti_lock_take(&request->lock);
-    is_wanted = claim->pending.status == CPT_WAITING;
+    is_wanted = claim->pending.status == CPT_WAITING && !cpti_locks_are_over(request);
     if (is_wanted) {
         cpti_held_add(&claim->held, claim->pending.task);
         cpti_lock_take(&semaphore->lock);
         add_holder(claim);
         cpti_lock_release(&semaphore->lock);
-        owner = cpti_pending_end(&claim->pending, CPT_OK, now_ns);
     }
+    owner =
+        cpti_pending_end(&claim->pending, is_wanted ? CPT_OK : CPT_CANCELLED, now_ns);
     cpti_lock_release(&request->lock);
     cpti_task_wake(owner);
     cpti_request_release(request);
@@ -174,7 +178,7 @@ static bool give_back(struct claim *claim)
     bool was_held = false;
 
     cpti_lock_take(&request->lock);
-    was_held = cpti_cancellable_remove(&claim->held.cancellable);
+    was_held = cpti_held_remove(&claim->held, request);
     cpti_lock_release(&request->lock);
     if (was_held) {
         hand_over(claim);
@@ -245,6 +249,7 @@ static void begin_wait(struct claim *claim, struct cpt_task *task, uint64_t hold
                                    claim->semaphore->name_bytes};
     struct cpt_pending *pending = &claim->pending;
 
+    cpti_request_hold(task->request);
     pending->call = cpti_record_issue(task, name, CPT_CALL_LOCK, now_ns);
     cpti_record_holder(task->request, pending->call, holder);
     if (pending->begin_ns == 0) {
@@ -262,7 +267,6 @@ struct cpt_pending *cpt_semaphore_acquire(struct cpt_task *task,
     struct claim *claim = cpti_request_take(request, sizeof *claim);
     const uint64_t now_ns = cpti_record_now(request);
     uint64_t holder = 0;
-    bool is_taken = false;
 
     if (claim == NULL) {
         return cpti_pending_failed(CPT_LIMIT);
@@ -271,23 +275,22 @@ struct cpt_pending *cpt_semaphore_acquire(struct cpt_task *task,
     claim->semaphore = semaphore;
     claim->held.cancellable.cancel = release_held;
     claim->held.resource = &semaphore->resource;
+    claim->held.task = task->number;
     claim->held.tenant = cpti_tenant_of(task);
     claim->cleanup.run = run_cleanup;
+    cpti_locks_used(request);
     cpti_cleanup_add(request, &claim->cleanup);
     cpti_lock_take(&request->lock);
     cpti_pending_begin(&claim->pending, CPTI_PENDING_SEMAPHORE, task, now_ns);
-    cpti_request_hold(request);
-    is_taken = take_or_enqueue(claim, &holder);
-    if (is_taken) {
+    if (cpti_locks_are_over(request)) {
+        (void)cpti_pending_end(&claim->pending, CPT_CANCELLED, now_ns);
+    } else if (take_or_enqueue(claim, &holder)) {
         cpti_held_add(&claim->held, task);
         (void)cpti_pending_end(&claim->pending, CPT_OK, now_ns);
     } else {
         begin_wait(claim, task, holder, now_ns);
     }
     cpti_lock_release(&request->lock);
-    if (is_taken) {
-        cpti_request_release(request);
-    }
     return &claim->pending;
 }
 

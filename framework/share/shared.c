@@ -8,6 +8,7 @@
  * one.
  */
 #include "framework/cpt_shared.h"
+#include "framework/run/component.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 
@@ -71,7 +72,9 @@ static struct cpti_flight *flight_new(struct cpt_shared *shared, struct cpt_byte
  * the first one. But for drags, which it has if any of them asks. */
 static void inherit(struct cpti_flight *flight, const struct cpt_request *request)
 {
+    const struct cpt_alloc *alloc = flight->shared->options.alloc;
     struct cpti_inherited *inherited = &flight->inherited;
+    struct cpti_trace_origin *origin = request->inherited.trace;
     struct cpt_service *service = cpti_service_of(request);
 
     flight->attribution = request->trace.attribution;
@@ -84,7 +87,11 @@ static void inherit(struct cpti_flight *flight, const struct cpt_request *reques
     inherited->ask = request->inherited.ask;
     inherited->ask.delay_ns = 0; /* others wait for the run, too */
     inherited->overcount = request->inherited.overcount;
-    cpti_trace_keep(&flight->trace, request->inherited.trace, flight->tracestate);
+    cpti_trace_keep(&flight->trace, origin, flight->tracestate);
+    cpt_alloc_free(alloc, flight->propagated);
+    flight->propagated =
+        cpti_propagated_copy(origin != NULL ? origin->propagated : NULL, alloc);
+    flight->trace.propagated = flight->propagated;
     inherited->trace = &flight->trace;
 }
 
@@ -124,8 +131,9 @@ static struct cpti_flight *open_flight(struct cpt_shared *shared, uint64_t hash,
                outer->outer_count * sizeof(uint64_t));
         flight->outer_ids[outer->outer_count] = outer->id;
     }
-    flight->executor =
-        shared->options.executor != NULL ? shared->options.executor : request->executor;
+    flight->executor = shared->options.executor != NULL
+                           ? shared->options.executor
+                           : cpti_executor_behind(request->executor); /* it lasts */
     flight->clock = request->clock;
     inherit(flight, request);
     LIST_INSERT_HEAD(cpti_shared_bucket(shared, hash), flight, others);
