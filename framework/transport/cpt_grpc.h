@@ -33,9 +33,10 @@
  * The thread runs no task unless the service has no executor: give it a pool, or the
  * loop of cpt_http.h. Answers are sent by the thread that has them.
  *
- * Metadata: `critical-path`, `traceparent` and `tracestate` with a request; the path in
- * the trailing metadata as `critical-path-bin`, bytes. Other metadata in ASCII are
- * headers. The timeout of a call is gRPC's deadline, which the callee always learns.
+ * Metadata: `critical-path` and `critical-path-nonce`, `traceparent` and `tracestate`
+ * with a request; the path in the trailing metadata as `critical-path-bin`, bytes.
+ * Other metadata in ASCII are headers. The timeout of a call is gRPC's deadline, which
+ * the callee always learns.
  * Cancelling a call cancels it in the callee; so does the end of its connection
  * (keeps_abandoned).
  *
@@ -67,10 +68,12 @@ struct cpt_transport;
 struct cpt_grpc_options {
     size_t struct_bytes;
     const struct cpt_alloc *alloc; /* for our own memory; gRPC uses malloc */
-    uint64_t drain_ns;         /* how long cpt_grpc_stop() waits for requests that have
+    uint64_t drain_ns;   /* how long cpt_grpc_stop() waits for requests that have
                                  come; default 5 s */
-    uint64_t unready_ns;       /* how long it says before that it is not ready, and goes
+    uint64_t unready_ns; /* how long it says before that it is not ready, and goes
                                  on serving; default 0 */
+    /* Defaults of bytes, but that of metadata, are at most a part of cpt_memory_max():
+     * of a message and a stream 1/16, of all input and all streams 1/8 each. */
     size_t body_bytes_max;     /* of a message; default 4 MiB */
     size_t metadata_bytes_max; /* of all metadata of a message; gRPC ends a call whose
                                   reply has more; default 64 KiB */
@@ -93,6 +96,17 @@ struct cpt_grpc_options {
                                  those that a client has not taken yet; all that come as
                                  the reply of a call; default 16 MiB */
     size_t streams_bytes_max; /* of all streams together; default 256 MiB */
+    int takes_compressed; /* the body of a compressed request is handed on as it came,
+                             and is uncompressed by the task, in pieces: its first bytes
+                             tell; default: gRPC uncompresses it as a whole, whatever
+                             its size is then */
+    /* Of all trailing metadata of a reply, where a path goes with it: the least that a
+     * client or a proxy on the way takes, as HTTP/2 counts. The path has what the
+     * others leave, less 512 bytes for those that proxies add, and is left out if
+     * nothing is (cpt_path_bytes_left()). Limits no other metadata; default 8,192,
+     * which is what clients of gRPC take; of an answer without a message, which is one
+     * block with its head, 4,096, which is what nginx takes. */
+    size_t headers_bytes_max;
 };
 
 /* A transport whose thread runs, or NULL with the reason in @error. */
@@ -137,7 +151,8 @@ CPT_API cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc,
  * Reads the files of all ports with TLS again: new connections get what is there now.
  * If one of them is bad, none has changed: CPT_IO, CPT_INVALID, CPT_LIMIT with the name
  * of the file and the reason, CPT_NO_MEMORY. Whether clients must show a certificate
- * stays. Blocks while it reads; one thread at a time. For SIGHUP, and where a
+ * stays. Blocks while it reads, and first until no file was changed for a second;
+ * CPT_IO if that takes four. One thread at a time. For SIGHUP, and where a
  * certificate was renewed. The certificates of calls are not read again.
  */
 CPT_API cpt_status cpt_grpc_reload_tls(struct cpt_grpc *grpc, struct cpt_error *error);

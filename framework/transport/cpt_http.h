@@ -26,18 +26,24 @@
  *      ... cpt_pool_free() if tasks ran on one, cpt_service_free() ...
  *      cpt_http_free(http);
  *
- * Headers: `critical-path` with a request that asks for a path, `critical-path-bin`
- * (unpadded base64) with the reply to it, `traceparent` and `tracestate`, `cpt-timeout`
- * with a call of a request that has a deadline. Nothing else tells that a request was
- * made by this library.
+ * Headers: `critical-path` and `critical-path-nonce` with a request that asks for a
+ * path, `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` and
+ * `tracestate`, `cpt-timeout` with a call of a request that has a deadline. Nothing
+ * else tells that a request was made by this library.
  *
  * Cancelling a call closes its connection; a request whose client has closed its
  * connection is cancelled (keeps_abandoned).
  *
  * Connections out are kept and reused. Each carries one call at a time, so each target
- * has up to connection_count_max of them; further calls wait, first come, first served,
- * and the path shows their wait as ‹queue›. If the callee has closed a kept connection
- * meanwhile, the call is sent again on a new one, once.
+ * has up to connection_count_max of them, or fewer where descriptors are short (see
+ * descriptor_count_reserved); further calls wait, first come, first served, and the
+ * path shows their wait as ‹queue›.
+ *
+ * If a kept connection breaks before a byte of the reply has come, the call is sent
+ * again on a new one, but only if nothing of it was written, or the callee may carry it
+ * out twice: GET, HEAD, OPTIONS, TRACE, PUT, DELETE, and what is said to be so
+ * (`is_idempotent` in cpt_calls.h). Others end as CPT_IO: where callees close unused
+ * connections, let idle_ns be less than their time.
  *
  * A message that two programs may read in two ways is not taken: two lengths, a blank
  * before a colon, a length beside a transfer coding, and the like. As a request it is
@@ -101,15 +107,17 @@ struct cpt_http_options {
     size_t waiting_count_max;      /* calls that wait for one; default 1024; more are
                                       CPT_UNAVAILABLE */
     size_t header_bytes_max;       /* of a message's headers; default 16 KiB */
-    size_t body_bytes_max;         /* of a message's body; default 4 MiB */
-    int serves_counters;           /* answers GET <prefix>/counters (JSON),
+    /* Defaults of bytes, but that of headers, are at most a part of cpt_memory_max():
+     * of a body 1/16, of all input and all output 1/8 each. */
+    size_t body_bytes_max;       /* of a message's body; default 4 MiB */
+    int serves_counters;         /* answers GET <prefix>/counters (JSON),
                                       <prefix>/metrics (Prometheus text) and
                                       <prefix>/requests (cpt_running.h) */
-    const char *counters_prefix;   /* default "/cpt" */
-    size_t accepted_count_max;     /* connections from clients, to all services; default
+    const char *counters_prefix; /* default "/cpt" */
+    size_t accepted_count_max;   /* connections from clients, to all services; default
                                       10,000; see descriptor_count_reserved; more wait
                                       until one is closed */
-    int keeps_abandoned;           /* a request continues although its client has closed
+    int keeps_abandoned;         /* a request continues although its client has closed
                                       the connection, or its side of it; default: it is
                                       cancelled */
     /* For servers that browsers reach. The names that a Host header may have, with the
@@ -125,14 +133,21 @@ struct cpt_http_options {
      * nothing else is being answered on the connection. */
     size_t descriptor_count_reserved; /* of RLIMIT_NOFILE, for all but connections of
                                          clients: accepted_count_max is at most the
-                                         rest; default: a quarter, at most 1,024 */
+                                         rest; default: a quarter, at least 48 (but at
+                                         most half), at most 1,024. Half of it is for
+                                         calls, which may also have what clients do not
+                                         use; then there may be fewer clients. No target
+                                         takes more than half of what is left */
     size_t accepted_per_address_max;  /* connections from one address; default: no
                                          limit, as all may come from one proxy */
     size_t input_bytes_max;           /* of requests that are not answered yet, of all
-                                         connections; default 128 MiB */
+                                         connections; default 128 MiB. Beyond, those
+                                         that are the slowest for what they hold are cut
+                                         off, but none that is whole */
     uint64_t header_ns; /* for the head of a request once it has begun; default 20 s */
     uint64_t body_ns;   /* for its body; default 30 s, and a second more for each
-                           body_bytes_per_second_min that have come */
+                           body_bytes_per_second_min that have come, but never more
+                           than this from the last byte */
     size_t body_bytes_per_second_min; /* default 1,024 */
     int serves_health; /* answers GET /healthz and /readyz on the ports of services,
                             too; see cpt_http_listen_operators() */
@@ -156,6 +171,13 @@ struct cpt_http_options {
     /* Of calls to https; default: the system's certificates say whom to believe, and
      * we show none. Used until cpt_http_new() returns. */
     const struct cpt_http_tls *calls_tls;
+    /* Of all headers of a reply, where a path goes with it: the least that a proxy or a
+     * client on the way takes. The path has what the others and the target of the
+     * request leave, less 512 bytes for those that proxies add, and is left out if
+     * nothing is (cpt_path_bytes_left()), or if there would be more than one header for
+     * each CPT_HEADERS_BYTES_EACH. Limits no other header; default 4,096, which is what
+     * nginx takes. */
+    size_t headers_bytes_max;
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */
@@ -206,9 +228,11 @@ CPT_API cpt_status cpt_http_listen_tls(struct cpt_http *http,
  *                                    the client accepts that
  *      <prefix>/counters, …          see serves_counters
  *
- * It is answered until the end of the drain, and when accepted_count_max connections
- * are open. It has 64 connections at most, of which the oldest is closed for a new one,
- * and takes bodies of 64 KiB. It is for this machine, or a network of operators.
+ * It is answered until the end of the drain, when accepted_count_max connections are
+ * open, and when the process has no descriptors left: some are kept back for it. It has
+ * at most 64 connections, or an eighth of descriptor_count_reserved, of which the
+ * oldest is closed for a new one, and takes bodies of 64 KiB. It is for this machine,
+ * or a network of operators.
  */
 CPT_API cpt_status cpt_http_listen_operators(struct cpt_http *http,
                                              struct cpt_service *service,
@@ -234,8 +258,10 @@ CPT_API cpt_status cpt_http_run(struct cpt_http *http);
 /*
  * Reads the files of all certificates again, of ports and of calls, soon and on a
  * thread of its own. New connections use them; those that are open stay as they are. If
- * one file is bad, all stay as they were; a notice and counters say so (`notify` of
- * `targets`). From any thread while the loop lives, also in a signal handler.
+ * one file is bad, or was cut short, all stay as they were; a notice and counters tell
+ * it (`notify` of `targets`). A file is read once it was still for a second; one that
+ * is being changed for four seconds is bad. From any thread while the loop lives, also
+ * in a signal handler.
  */
 CPT_API void cpt_http_reload_tls(struct cpt_http *http);
 

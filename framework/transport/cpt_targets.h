@@ -15,8 +15,9 @@
  *                  '---failure--- a time                     calls
  *
  * A call that could not connect has not been sent, so it goes to another target at
- * once. Otherwise a call is not repeated unless its row says so (cpt_calls.h); a retry
- * or a hedge goes to a target that was not tried, if there is one.
+ * once. Otherwise a call is not repeated unless its verb or its row says that it may be
+ * (cpt_calls.h); a retry or a hedge goes to a target that was not tried, if there is
+ * one.
  *
  * A failure is no connection, an answer that broke off, none in time, one of
  * RESOURCE_EXHAUSTED or UNAVAILABLE (503, 502), and a hedge that was faster. A target

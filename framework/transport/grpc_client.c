@@ -37,7 +37,7 @@
 
 enum {
     CHANNELS_MAX = 1024,
-    OWN_FIELDS = 3, /* the ask, traceparent, tracestate */
+    OWN_FIELDS = 4, /* the ask, its nonce, traceparent, tracestate */
     RECONNECT_FIRST_MS = 50,
     RECONNECT_LAST_MS = 1000
 };
@@ -397,6 +397,9 @@ static void finish(struct grpc_client_call *call)
             reply.status = CPT_CORRUPT;
         }
     }
+    if (call->code != GRPC_STATUS_OK) {
+        reply.message = cpti_grpc_bytes(&body);
+    }
     reply.body = cpti_grpc_bytes(&body);
     reply.headers = fields;
     reply.header_count = reply_fields(call, fields);
@@ -499,6 +502,7 @@ static void add_fields(struct grpc_client_call *call,
 {
     const struct cpt_field own[OWN_FIELDS] = {
         {cpt_bytes_of(CPT_HEADER_ASK), transport->critical_path},
+        {cpt_bytes_of(CPT_HEADER_NONCE), transport->nonce},
         {cpt_bytes_of(CPT_HEADER_TRACEPARENT), transport->traceparent},
         {cpt_bytes_of(CPT_HEADER_TRACESTATE), transport->tracestate}};
 

@@ -183,6 +183,46 @@ static void body_make(struct cpti_grpc_exchange *exchange,
     grpc_slice_unref(slice);
 }
 
+/* What HTTP/2 counts for a field, beside its value. */
+static size_t field_bytes(const char *name)
+{
+    return strlen(name) + 32;
+}
+
+/* Of the status message, which is percent-encoded. */
+static size_t sentence_bytes(struct cpt_bytes sentence)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < sentence.bytes && i < SENTENCE_BYTES_MAX; i++) {
+        bytes +=
+            sentence.data[i] < ' ' || sentence.data[i] > '~' || sentence.data[i] == '%'
+                ? 3
+                : 1;
+    }
+    return bytes;
+}
+
+/* As struct cpt_inbound says: beside the status in the trailing metadata; and, as gRPC
+ * puts both into one block where no message goes between them, the fields of a head. */
+static size_t path_room(void *context, const struct cpt_outbound *outbound)
+{
+    const struct cpti_grpc_exchange *exchange = context;
+    const size_t asked = exchange->grpc->options.headers_bytes_max;
+    size_t bytes_max = asked != 0 ? asked : CPT_HEADERS_BYTES_GRPC;
+    size_t bytes = field_bytes("grpc-status") + 2;
+
+    if (code_of(outbound) != GRPC_STATUS_OK ||
+        (outbound->is_stream && outbound->body.bytes == 0)) {
+        bytes += field_bytes("grpc-message") + sentence_bytes(outbound->body) +
+                 field_bytes(":status200content-typeapplication/grpc") + 32 +
+                 field_bytes("grpc-encodingidentity") +
+                 field_bytes("grpc-accept-encodingidentity, deflate, gzip");
+        bytes_max = asked != 0 ? asked : CPT_HEADERS_BYTES_HTTP;
+    }
+    return cpt_path_bytes_left(bytes_max, bytes, 1);
+}
+
 static void path_make(struct cpti_grpc_exchange *exchange, struct cpt_bytes path)
 {
     if (path.bytes > 0) {
@@ -276,13 +316,18 @@ static void answer_health(struct cpti_grpc_exchange *exchange, struct cpt_bytes 
     reply_send(exchange, &outbound);
 }
 
-/* Reads the metadata; sets @inbound->arrival_ns if the request may be traced. */
+/* Reads deadline and metadata; sets @inbound->arrival_ns if the request may be traced.
+ * The deadline of a client whom the service does not trust is no limit of the request:
+ * when it passes, gRPC cancels the call, and that client has left, as one that hangs up
+ * has. */
 static void inbound_fill(const struct cpti_grpc_exchange *exchange,
-                         struct cpt_inbound *inbound)
+                         struct cpt_inbound *inbound,
+                         char timeout[CPTI_GRPC_TIMEOUT_BYTES])
 {
     struct cpt_service *service = exchange->server->service;
     const grpc_metadata_array *metadata = &exchange->metadata;
 
+    inbound->timeout = cpti_grpc_timeout(exchange->details.deadline, timeout);
     inbound->coin = cpt_service_coin(service);
     inbound->critical_path_count =
         cpti_grpc_find(metadata, CPT_HEADER_ASK, &inbound->critical_path);
@@ -290,10 +335,23 @@ static void inbound_fill(const struct cpti_grpc_exchange *exchange,
         (inbound->coin == CPT_COIN_MISSED && inbound->critical_path_count > 0)) {
         inbound->arrival_ns = cpt_clock_now_ns(cpt_service_clock(service));
     }
-    inbound->is_forwarded =
-        inbound->critical_path_count > 0 && cpti_grpc_is_forwarded(metadata);
     if (cpti_grpc_find(metadata, "traceparent", &inbound->traceparent) > 1) {
         inbound->traceparent = cpt_bytes_of(""); /* none of them, and counted */
+    }
+}
+
+/* Who has sent the request of @inbound, if that counts. */
+static void sender_read(const struct cpti_grpc_exchange *exchange,
+                        struct cpt_inbound *inbound, struct cpti_grpc_names *names)
+{
+    if (!cpt_inbound_needs_trust(inbound)) {
+        return;
+    }
+    inbound->is_forwarded = cpti_grpc_is_forwarded(&exchange->metadata);
+    if (exchange->server->is_secure) {
+        cpti_grpc_names_read(exchange->call, names);
+        inbound->peer_names = names->names;
+        inbound->peer_name_count = names->count;
     }
 }
 
@@ -307,21 +365,18 @@ static void serve(struct cpti_grpc_exchange *exchange, struct cpt_bytes body)
     struct cpt_inbound inbound = {.method = cpti_grpc_bytes(&exchange->details.method),
                                   .body = body,
                                   .verb = cpt_bytes_of("POST"),
+                                  .has_outcomes = 1,
                                   .headers = headers,
                                   .handle = &exchange->handle,
-                                  .stream = &exchange->stream};
+                                  .stream = &exchange->stream,
+                                  .path_room = path_room};
 
-    inbound_fill(exchange, &inbound);
+    inbound.header_count = cpti_grpc_headers(&exchange->metadata, headers);
+    inbound_fill(exchange, &inbound, timeout);
     peer = grpc_call_get_peer(exchange->call);
     inbound.peer_address = cpti_grpc_address(peer, address);
     gpr_free(peer);
-    if (exchange->server->is_secure && inbound.critical_path_count > 0) {
-        cpti_grpc_names_read(exchange->call, &names);
-        inbound.peer_names = names.names;
-        inbound.peer_name_count = names.count;
-    }
-    inbound.timeout = cpti_grpc_timeout(exchange->details.deadline, timeout);
-    inbound.header_count = cpti_grpc_headers(&exchange->metadata, headers);
+    sender_read(exchange, &inbound, &names);
     cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_requests_served);
     cpti_grpc_exchange_hold(exchange); /* until on_reply() */
     cpt_service_serve(exchange->server->service, &inbound, on_reply, exchange);

@@ -3,7 +3,7 @@
 /* grpc_metadata.c - what metadata, addresses, deadlines and messages of gRPC say */
 #include "framework/transport/grpc_metadata.h"
 
-#include "framework/transport/forwarded.h"
+#include "wire/cpt_metadata.h"
 
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
@@ -38,7 +38,7 @@ unsigned cpti_grpc_find(const grpc_metadata_array *metadata, const char *name,
 bool cpti_grpc_is_forwarded(const grpc_metadata_array *metadata)
 {
     for (size_t i = 0; i < metadata->count; i++) {
-        if (cpti_is_forwarding(cpti_grpc_bytes(&metadata->metadata[i].key))) {
+        if (cpt_header_is_forwarding(cpti_grpc_bytes(&metadata->metadata[i].key))) {
             return true;
         }
     }

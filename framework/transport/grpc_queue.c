@@ -33,6 +33,8 @@ enum {
     INPUT_BYTES_DEFAULT = 128 << 20,
     STREAM_BYTES_DEFAULT = 16 << 20,
     STREAMS_BYTES_DEFAULT = 256 << 20,
+    BODY_PART = 16,  /* of cpt_memory_max(), for what one request or stream has … */
+    QUEUES_PART = 8, /* … and all */
     COUNT_MAX = 1 << 30
 };
 
@@ -156,14 +158,18 @@ static cpt_status read_options(struct cpt_grpc_options *own,
     own->alloc = own->alloc != NULL ? own->alloc : cpt_alloc_default();
     own->drain_ns = own->drain_ns != 0 ? own->drain_ns : DRAIN_DEFAULT_NS;
     own->body_ns = own->body_ns != 0 ? own->body_ns : BODY_DEFAULT_NS;
-    set_default(&own->body_bytes_max, BODY_BYTES_DEFAULT, BODY_BYTES_MAX);
+    set_default(&own->body_bytes_max, cpt_memory_part(BODY_BYTES_DEFAULT, BODY_PART),
+                BODY_BYTES_MAX);
     set_default(&own->metadata_bytes_max, METADATA_BYTES_DEFAULT, METADATA_BYTES_MAX);
     set_default(&own->requests_open_max, REQUESTS_DEFAULT, COUNT_MAX);
     set_default(&own->calls_open_max, CALLS_DEFAULT, COUNT_MAX);
     set_default(&own->streams_max, STREAMS_DEFAULT, COUNT_MAX);
-    set_default(&own->input_bytes_max, INPUT_BYTES_DEFAULT, SIZE_MAX / 2);
-    set_default(&own->stream_bytes_max, STREAM_BYTES_DEFAULT, SIZE_MAX / 2);
-    set_default(&own->streams_bytes_max, STREAMS_BYTES_DEFAULT, SIZE_MAX / 2);
+    set_default(&own->input_bytes_max,
+                cpt_memory_part(INPUT_BYTES_DEFAULT, QUEUES_PART), SIZE_MAX / 2);
+    set_default(&own->stream_bytes_max,
+                cpt_memory_part(STREAM_BYTES_DEFAULT, BODY_PART), SIZE_MAX / 2);
+    set_default(&own->streams_bytes_max,
+                cpt_memory_part(STREAMS_BYTES_DEFAULT, QUEUES_PART), SIZE_MAX / 2);
     return CPT_OK;
 }
 

@@ -30,10 +30,11 @@ static grpc_server *server_make(const struct cpt_grpc *grpc)
         arg_of(GRPC_ARG_MAX_METADATA_SIZE, options->metadata_bytes_max),
         arg_of(GRPC_ARG_MAX_CONCURRENT_STREAMS, options->streams_max),
         arg_of(GRPC_ARG_ALLOW_REUSEPORT, 0), /* else two programs share a port */
+        arg_of(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, !options->takes_compressed),
         {.type = GRPC_ARG_POINTER,
          .key = (char *)(uintptr_t)GRPC_ARG_RESOURCE_QUOTA,
          .value.pointer = {grpc->quota, grpc_resource_quota_arg_vtable()}}};
-    const grpc_channel_args all = {5, args};
+    const grpc_channel_args all = {6, args};
 
     return grpc_server_create(&all, NULL);
 }

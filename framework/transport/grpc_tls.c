@@ -9,6 +9,7 @@
 #include "framework/transport/grpc_tls.h"
 
 #include "framework/transport/cpt_http.h"
+#include "framework/transport/pem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,6 +66,12 @@ static cpt_status read_open(int opened, const char *file, bool is_key, char **te
     }
     if (strstr(*text, "-----BEGIN ") == NULL) {
         return cpt_error_set(error, CPT_INVALID, 0, "%s: it has nothing in PEM", file);
+    }
+    if (!cpti_pem_is_whole(opened)) { /* gRPC takes what it finds, and is content */
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "%s: it was cut short, or something is amiss between its "
+                             "lines BEGIN and END",
+                             file);
     }
     return CPT_OK;
 }

@@ -12,6 +12,7 @@
  */
 #include "framework/transport/cpt_http.h"
 #include "framework/transport/grpc_queue.h"
+#include "framework/transport/pem.h"
 
 #include <grpc/grpc_security.h>
 #include <grpc/support/time.h>
@@ -166,6 +167,23 @@ static bool is_taken(const struct cpti_grpc_pem *pem)
     return is_good;
 }
 
+/* Waits for those who write the files. */
+static cpt_status await_still(const struct cpt_http_tls *tls, struct cpt_error *error)
+{
+    int looks = 0;
+
+    while (!cpti_pem_is_still(tls->certificate_file) ||
+           !cpti_pem_is_still(tls->key_file) || !cpti_pem_is_still(tls->ca_file)) {
+        if (++looks == CPTI_PEM_LOOKS) {
+            return cpt_error_set(error, CPT_IO, 0,
+                                 "%s, its key or its authorities: being changed",
+                                 tls->certificate_file);
+        }
+        cpti_pem_wait();
+    }
+    return CPT_OK;
+}
+
 static cpt_status read_again(struct cpti_grpc_certificates *own,
                              const struct cpt_alloc *alloc, struct cpt_error *error)
 {
@@ -177,6 +195,10 @@ static cpt_status read_again(struct cpti_grpc_certificates *own,
     cpti_lock_release(&own->lock);
     if (is_idle) {
         return CPT_OK;
+    }
+    status = await_still(&own->tls, error);
+    if (status != CPT_OK) {
+        return status;
     }
     status = cpti_grpc_pem_read(&own->fresh, &own->tls, true, alloc, error);
     if (status != CPT_OK || is_taken(&own->fresh)) {

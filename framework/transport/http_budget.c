@@ -5,20 +5,35 @@
  *
  * A request is in memory until all of it is there, and only then is it served. So
  * before a service can refuse anything, clients that send slowly, or never finish, hold
- * connections and memory. Three limits, each of which cuts off the connection that
- * exceeds it:
+ * connections and memory. Three limits:
  *
  *      bytes    of all requests that are not answered yet: input_bytes_max; the
  *               buffers that hold them are at most twice as large
  *      time     for a head, or a TLS handshake, header_ns; for a body, body_ns and a
- *               second more for each body_bytes_per_second_min that have come
+ *               second more for each body_bytes_per_second_min that have come, but
+ *               never more than body_ns from now: what came at once buys no silence
  *      clients  connections from one address: accepted_per_address_max
  *
- * Time is looked at by a sweep over all connections, several times within the shortest
- * deadline, and only while a request is incomplete. The time of a request that waits
- * behind one that is being served begins when that is answered, as we do not read then.
+ * Time and clients: who exceeds it is cut off. Time is looked at by a sweep over all
+ * connections, several times within the shortest deadline, and only while a request is
+ * incomplete. The time of a request that waits behind one that is being served begins
+ * when that is answered, as we do not read then.
  *
- * A connection that is cut off gets a short reply, if nothing else is to be sent there.
+ * Bytes: who brings the last one is not who holds the others; cutting it off would let
+ * clients that send much and fall silent shut out all others. So it is the slowest for
+ * what they hold that make room: by
+ *
+ *      the age of what has come, on average  *  what it holds, up to an equal share
+ *
+ * A few bytes that follow many make these hardly younger. What is beyond a share counts
+ * no more, so that one large body that comes fast outlives many small ones that do not
+ * come; and small ones that come slowly outlive large ones, as they are not what takes
+ * the room. A little more room is made than is needed: each look is at all connections.
+ * A request that is whole is its service's, and is not cut off, though it be the last
+ * of small ones that exceed the limit.
+ *
+ * A connection that is cut off gets a short reply, if nothing else is to be sent there,
+ * and what it still sends is dropped for a while, or else the reply would be lost.
  *
  * Replies that clients do not take are limited, too: output_bytes_max, the sum of what
  * is kept of them. Beyond, the client that has taken nothing for longest is cut off.
@@ -38,6 +53,7 @@
 
 enum {
     SWEEPS = 4,                 /* in the shortest deadline */
+    ROOM_PART = 16,             /* of input_bytes_max is made free at once */
     HANDSHAKE_BYTES = 32 << 10, /* what one of TLS takes, while it goes on */
     RECORD_BYTES = 17 << 10,    /* the buffer of a record that has come in part */
     TIMED_OUT = 408,
@@ -67,11 +83,7 @@ static void cut(struct cpti_http_peer *peer, const struct reason *reason)
 
     cpti_http_refused(peer, reason->refusal, reason->status, cpt_bytes_of(""),
                       reason->sentence);
-    if (!peer->is_served && peer->output == NULL) {
-        cpti_http_peer_say(peer, reply);
-    }
-    (void)shutdown(peer->descriptor, SHUT_RDWR);
-    cpti_http_peer_close(peer);
+    cpti_http_peer_cut(peer, reply);
     cpti_http_count(http, reason->counter); /* last: its bytes count no more */
 }
 
@@ -86,6 +98,70 @@ void cpti_http_budget_keep(struct cpti_http_peer *peer, size_t bytes)
         peer->bytes = bytes;
         cpti_http_set(peer->http, CPTI_HTTP_COUNTER_input_bytes, accepted->input_bytes);
     }
+}
+
+/* How much @peer is in the way of others at @now_ns; 0: not at all. */
+static uint64_t burden_of(const struct cpti_http_peer *peer, uint64_t now_ns,
+                          size_t share)
+{
+    const uint64_t age_us = (now_ns - peer->fresh_ns) / CPTI_NS_PER_US + 1;
+
+    if (peer->begun_ns == 0 || peer->is_served || peer->is_lingering) {
+        return 0;
+    }
+    return (age_us < UINT32_MAX ? age_us : UINT32_MAX) *
+           (peer->bytes < share ? peer->bytes : share);
+}
+
+static uint64_t burden_max(const struct cpti_http_accepted *accepted, uint64_t now_ns,
+                           size_t share)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < accepted->count; i++) {
+        const uint64_t burden = burden_of(accepted->items[i], now_ns, share);
+
+        most = burden > most ? burden : most;
+    }
+    return most;
+}
+
+/* Cuts off those that are in the way, @peer among them, until there is room for the
+ * others. false: @peer was cut off. */
+static bool make_room(struct cpti_http_peer *peer)
+{
+    static const struct reason full = {
+        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, UNAVAILABLE,
+        "requests that have not come whole exceed input_bytes_max"};
+    static const struct reason full_handshake = {
+        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, 0,
+        "TLS handshakes and requests that have not come whole exceed input_bytes_max"};
+    struct cpti_http_accepted *accepted = &peer->http->accepted;
+    const size_t bytes_max = peer->http->options.input_bytes_max;
+    bool is_there = true;
+
+    while (is_there && accepted->input_bytes > bytes_max) {
+        const uint64_t now_ns = cpti_now_ns();
+        const size_t share = bytes_max / accepted->count + 1;
+        const uint64_t most = burden_max(accepted, now_ns, share);
+
+        if (most == 0) {
+            return true; /* the rest is of requests that are being served */
+        }
+        for (size_t i = accepted->count;
+             i-- > 0 && accepted->input_bytes > bytes_max - bytes_max / ROOM_PART;) {
+            struct cpti_http_peer *other = accepted->items[i];
+            const uint64_t burden = burden_of(other, now_ns, share);
+
+            if (burden == 0 || burden < most / 2) {
+                continue;
+            }
+            is_there &= other != peer;
+            cut(other, other->is_shaking ? &full_handshake : &full);
+            i = i < accepted->count ? i : accepted->count; /* as they may be less */
+        }
+    }
+    return is_there;
 }
 
 /* --- Replies --- */
@@ -151,17 +227,7 @@ void cpti_http_budget_unsent(struct cpti_http_peer *peer, size_t bytes)
 
 static bool is_late(const struct cpti_http_peer *peer, uint64_t now_ns)
 {
-    const struct cpt_http_options *options = &peer->http->options;
-    uint64_t allowed_ns = options->header_ns;
-
-    if (peer->is_lingering) {
-        allowed_ns = LINGER_NS;
-    } else if (peer->is_in_body) {
-        allowed_ns = options->body_ns + peer->open_bytes * CPTI_NS_PER_S /
-                                            options->body_bytes_per_second_min;
-    }
-    return peer->begun_ns != 0 && now_ns > peer->begun_ns &&
-           now_ns - peer->begun_ns > allowed_ns;
+    return peer->begun_ns != 0 && now_ns > peer->due_ns;
 }
 
 static void sweep_later(struct cpt_http *http);
@@ -219,49 +285,64 @@ static void sweep_later(struct cpt_http *http)
         cpti_http_loop_after(http, &http->accepted.sweep, delay_ns) == CPT_OK;
 }
 
+/* @allowed_ns begin now. */
+static void time_begin(struct cpti_http_peer *peer, uint64_t allowed_ns)
+{
+    peer->begun_ns = cpti_now_ns();
+    peer->fresh_ns = peer->begun_ns;
+    peer->due_ns = cpti_timer_at(peer->begun_ns, allowed_ns);
+    sweep_later(peer->http);
+}
+
+/* @bytes more have come of what has begun. */
+static void time_go_on(struct cpti_http_peer *peer, size_t bytes)
+{
+    const struct cpt_http_options *options = &peer->http->options;
+    const uint64_t now_ns = cpti_now_ns();
+    const size_t all = peer->bytes > bytes ? peer->bytes : bytes;
+    const uint64_t latest_ns = cpti_timer_at(now_ns, options->body_ns);
+
+    peer->fresh_ns +=
+        (uint64_t)((double)(now_ns - peer->fresh_ns) * (double)bytes / (double)all);
+    if (peer->is_in_body) {
+        const uint64_t due_ns = cpti_timer_at(
+            peer->due_ns, bytes * CPTI_NS_PER_S / options->body_bytes_per_second_min);
+
+        peer->due_ns = due_ns < latest_ns ? due_ns : latest_ns;
+    }
+    sweep_later(peer->http);
+}
+
 /* Begins a deadline, or goes on with it, after @bytes have come. */
 static void time_note(struct cpti_http_peer *peer, size_t bytes)
 {
+    const struct cpt_http_options *options = &peer->http->options;
     const bool is_in_body = peer->input.head_bytes > 0;
 
     if (peer->is_served || !cpti_http_parser_is_within(&peer->input.parser)) {
         peer->begun_ns = 0;
-        return;
-    }
-    if (peer->begun_ns == 0 || peer->is_in_body != is_in_body || bytes == 0) {
-        peer->begun_ns = cpti_now_ns();
+    } else if (peer->begun_ns == 0 || peer->is_in_body != is_in_body || bytes == 0) {
         peer->is_in_body = is_in_body;
-        peer->open_bytes = 0;
+        time_begin(peer, is_in_body ? options->body_ns : options->header_ns);
+    } else {
+        time_go_on(peer, bytes);
     }
-    peer->open_bytes += bytes;
-    sweep_later(peer->http);
 }
 
 bool cpti_http_budget_shake(struct cpti_http_peer *peer, bool is_over)
 {
-    static const struct reason full = {
-        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, 0,
-        "requests and TLS handshakes exceed input_bytes_max"};
-
-    peer->begun_ns = is_over ? 0 : cpti_now_ns();
+    peer->begun_ns = 0;
     peer->is_in_body = false;
     cpti_http_budget_keep(peer, is_over ? 0 : HANDSHAKE_BYTES);
     if (is_over) {
         return true;
     }
-    sweep_later(peer->http);
-    if (peer->http->accepted.input_bytes > peer->http->options.input_bytes_max) {
-        cut(peer, &full);
-        return false;
-    }
-    return true;
+    time_begin(peer, peer->http->options.header_ns);
+    return make_room(peer);
 }
 
 bool cpti_http_budget_record(struct cpti_http_peer *peer, bool is_there)
 {
-    static const struct reason full = {
-        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, UNAVAILABLE,
-        "requests and parts of TLS records exceed input_bytes_max"};
     const size_t kept = cpti_http_input_kept(&peer->input);
 
     cpti_http_budget_keep(peer, kept + (is_there ? RECORD_BYTES : 0));
@@ -272,41 +353,25 @@ bool cpti_http_budget_record(struct cpti_http_peer *peer, bool is_there)
         return true;
     }
     if (peer->begun_ns == 0) {
-        peer->begun_ns = cpti_now_ns();
         peer->is_in_body = false;
-        peer->open_bytes = 0;
-        sweep_later(peer->http);
+        time_begin(peer, peer->http->options.header_ns);
     }
-    if (peer->http->accepted.input_bytes > peer->http->options.input_bytes_max) {
-        cut(peer, &full);
-        return false;
-    }
-    return true;
+    return make_room(peer);
 }
 
 void cpti_http_budget_linger(struct cpti_http_peer *peer)
 {
-    peer->begun_ns = cpti_now_ns();
-    sweep_later(peer->http);
+    time_begin(peer, LINGER_NS);
 }
 
 bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
 {
-    static const struct reason full = {
-        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, UNAVAILABLE,
-        "requests that are not answered yet exceed input_bytes_max"};
-    struct cpt_http *http = peer->http;
-
     if (peer->is_lingering) {
         return true;
     }
     cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
     time_note(peer, bytes);
-    if (http->accepted.input_bytes > http->options.input_bytes_max) {
-        cut(peer, &full);
-        return false;
-    }
-    return true;
+    return make_room(peer);
 }
 
 /* --- Clients --- */

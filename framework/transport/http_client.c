@@ -16,11 +16,13 @@
  * A call that could not connect has not been sent, so it goes to another target; if
  * there is none, its name is looked up in the other family of addresses.
  *
- * A call on a kept connection that broke before a byte of the reply came is sent again,
- * once, on a new connection: most likely the callee closed an unused connection while
- * our request was on its way. A callee that crashed because of the request looks the
- * same, so in rare cases a method runs twice, as for every client that keeps
- * connections.
+ * A call on a kept connection that broke before a byte of the reply came may have met a
+ * callee that had just closed an unused connection; but one that has read the call, has
+ * acted and died looks the same. So it is sent again, on a new connection, only if the
+ * callee cannot have seen any of it, or may carry it out twice: by its verb (RFC 9110,
+ * 9.2.2), or as its row says. All other calls fail as CPT_IO; that is rare, as they
+ * take no connection that was unused for half of idle_ns. What the first try took stays
+ * a part of the call, which is one on the path.
  *
  * A call ends exactly once: each way to its end takes it off the list of calls. A
  * thread that cancels one takes a reference to it first, under the lock; the loop
@@ -191,10 +193,18 @@ static void call_send_anew(struct cpti_http_call *call)
     call_send(call, connection);
 }
 
+/* Whether the callee may carry it out twice. */
+static bool is_idempotent(const struct cpti_http_call *call)
+{
+    return call->call->is_idempotent ||
+           cpti_http_route_is_idempotent(cpti_http_route_verb(call->call));
+}
+
 /* It is the turn of @call, and a connection is idle or may be opened. */
 static void call_dispatch(struct cpti_http_call *call)
 {
-    struct cpti_http_connection *connection = cpti_http_pool_take(call->target);
+    struct cpti_http_connection *connection =
+        cpti_http_pool_take(call->target, !is_idempotent(call));
 
     if (!call->is_sent && !call->is_check) {
         call->is_sent = true;
@@ -223,6 +233,30 @@ static void pump(struct cpti_http_target *target)
         call_dispatch(call);
     }
     target->is_pumping = false;
+}
+
+static void run_freed(struct cpt_work *work)
+{
+    struct cpti_http_client *client =
+        CPTI_CONTAINER(work, struct cpti_http_client, freed_work);
+    struct cpti_http_target *target = NULL;
+
+    client->is_freed_posted = false;
+    client->is_short = false;
+    LIST_FOREACH(target, &client->targets, all)
+    {
+        pump(target);
+    }
+}
+
+void cpti_http_client_freed(struct cpt_http *http)
+{
+    struct cpti_http_client *client = http->client;
+
+    if (client != NULL && client->is_short && !client->is_freed_posted) {
+        client->freed_work.run = run_freed;
+        client->is_freed_posted = cpti_http_loop_post(http, &client->freed_work);
+    }
 }
 
 /* --- Where it goes --- */
@@ -398,7 +432,8 @@ static bool is_from_cache(const struct cpti_http_input *answer)
     return !cpt_bytes_equal(age, cpt_bytes_of("0")) ||
            cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_VARNISH, &varnish) !=
                1 ||
-           varnish.bytes == 0 || memchr(varnish.data, ' ', varnish.bytes) != NULL;
+           varnish.bytes == 0 || memchr(varnish.data, ' ', varnish.bytes) != NULL ||
+           memchr(varnish.data, '\t', varnish.bytes) != NULL;
 }
 
 static void call_answer(struct cpti_http_call *call,
@@ -428,13 +463,20 @@ static void call_answer(struct cpti_http_call *call,
     cpt_alloc_free(alloc, memory);
 }
 
-/* Whether @call, which failed with @outcome, has been sent again. */
+/* Whether the callee may be given @call again, which ended with @outcome. */
+static bool may_resend(const struct cpti_http_call *call,
+                       const struct cpti_http_outcome *outcome)
+{
+    return outcome->status == CPT_IO && outcome->was_kept && !outcome->has_begun &&
+           (!outcome->was_written || is_idempotent(call));
+}
+
+/* Whether @call, which failed with @outcome, has been sent again. The new connection is
+ * not a kept one, so that happens once. */
 static bool call_try_again(struct cpti_http_call *call,
                            const struct cpti_http_outcome *outcome)
 {
-    if (outcome->status == CPT_IO && outcome->was_kept && !outcome->has_begun &&
-        !call->is_resent) {
-        call->is_resent = true;
+    if (may_resend(call, outcome)) {
         cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_resent);
         call_send_anew(call);
         return true;

@@ -103,7 +103,6 @@ struct cpti_http_call {
     bool is_waiting;
     bool has_waited; /* for the first answer of a name server */
     bool is_sent;    /* the caller knows that it has a connection */
-    bool is_resent;
     bool has_tried_other_family;
 };
 
@@ -120,6 +119,9 @@ struct cpti_http_client {
     bool is_idle_timed;
     unsigned idle_tick; /* how often it fired */
     bool is_closed;
+    struct cpt_work freed_work; /* calls that wait for a descriptor go on */
+    bool is_short;              /* some do */
+    bool is_freed_posted;
     struct {
         uint64_t next_ns;
         uint64_t untold_count;
@@ -146,11 +148,14 @@ void cpti_http_call_ended(void *context, struct cpti_http_connection *connection
 /* A connection that is not idle; NULL without memory. */
 struct cpti_http_connection *cpti_http_pool_open(struct cpti_http_target *target);
 
-/* Whether a connection is idle, or may be opened. */
-bool cpti_http_pool_has_room(const struct cpti_http_target *target);
+/* Whether a connection is idle, or may be opened; then there is a descriptor for it.
+ * One that is idle to another target may be closed for that. */
+bool cpti_http_pool_has_room(struct cpti_http_target *target);
 
-/* An idle connection, or NULL. */
-struct cpti_http_connection *cpti_http_pool_take(struct cpti_http_target *target);
+/* An idle connection, or NULL: then one may be opened. @is_fresh: not one that the
+ * callee may be about to close, as it was unused for a while. */
+struct cpti_http_connection *cpti_http_pool_take(struct cpti_http_target *target,
+                                                 bool is_fresh);
 
 /* @connection is idle from now on. */
 void cpti_http_pool_keep(struct cpti_http_target *target,

@@ -102,6 +102,7 @@ static void report_failure(struct cpti_http_connection *connection, cpt_status s
         .status = status,
         .was_kept = connection->has_replied,
         .was_connected = connection->is_connected && !connection->is_shaking,
+        .was_written = connection->is_written,
         .has_begun = connection->received_bytes > 0,
         .why = failure_write(connection, why) ? why : NULL,
     };
@@ -168,6 +169,7 @@ static void report_reply(struct cpti_http_connection *connection)
         .reply = &reply,
         .was_kept = connection->has_replied,
         .was_connected = true,
+        .was_written = true,
         .has_begun = true,
         .can_be_used_again = !has_more && can_be_used_again(connection),
     };
@@ -388,6 +390,8 @@ static void write_request(struct cpti_http_connection *connection)
         parts[count++] = part_of(body, done > head.bytes ? done - head.bytes : 0);
     }
     sent = socket_write(connection, parts, count);
+    /* What TLS was given it may have sent, in part or whole, also if it says no. */
+    connection->is_written |= sent > 0 || connection->tls != NULL;
     if (sent >= 0) {
         connection->sent_bytes += (size_t)sent;
     }
@@ -498,12 +502,25 @@ static void on_writable(evutil_socket_t descriptor, short what, void *context)
 
 /* --- Connecting --- */
 
+/* If all else has taken every descriptor: by a spare one, of which some stay for
+ * operators. */
+static int socket_open(struct cpt_http *http, int family)
+{
+    const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+    int descriptor = socket(family, type, 0);
+
+    if (descriptor < 0 && cpti_spares_is_need(errno) &&
+        cpti_spares_give(&http->spares, CPTI_HTTP_SPARES / 2)) {
+        descriptor = socket(family, type, 0);
+    }
+    return descriptor;
+}
+
 static cpt_status connect_to(struct cpti_http_connection *connection,
                              const struct sockaddr *address, socklen_t bytes)
 {
     const int on = 1;
-    const int descriptor =
-        socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int descriptor = socket_open(connection->http, address->sa_family);
 
     if (descriptor < 0) {
         return CPT_UNAVAILABLE;
@@ -565,18 +582,15 @@ static void head_write(struct cpti_http_connection *connection,
     struct cpti_http_text *text = &connection->head;
 
     cpti_http_text_reset(text);
-    if (call->verb.bytes > 0) {
-        cpti_http_text_put(text, call->verb);
-        CPTI_HTTP_TEXT_PUT(text, " ");
-    } else if (call->body.bytes > 0) {
-        CPTI_HTTP_TEXT_PUT(text, "POST ");
-    } else {
-        CPTI_HTTP_TEXT_PUT(text, "GET ");
-    }
+    cpti_http_text_put(text, cpti_http_route_verb(call));
+    CPTI_HTTP_TEXT_PUT(text, " ");
     cpti_http_text_put(text, cpt_bytes_of(call->method));
     CPTI_HTTP_TEXT_PUT(text, " HTTP/1.1\r\n");
     cpti_http_text_header(text, "Host", cpt_bytes_of(connection->address->host_header));
-    cpti_http_text_header(text, CPT_HEADER_ASK, call->critical_path);
+    if (call->critical_path.bytes > 0) {
+        cpti_http_text_header(text, CPT_HEADER_ASK, call->critical_path);
+        cpti_http_text_header(text, CPT_HEADER_NONCE, call->nonce);
+    }
     cpti_http_text_header(text, CPT_HEADER_TRACEPARENT, call->traceparent);
     cpti_http_text_header(text, CPT_HEADER_TRACESTATE, call->tracestate);
     if (call->has_deadline) {
@@ -620,6 +634,7 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
     connection->sent_bytes = 0;
     connection->received_bytes = 0;
     connection->is_broken = false;
+    connection->is_written = false;
     connection->is_measured = call->critical_path.bytes > 0;
     connection->begun_ns = 0;
     connection->send_queue_ns = 0;

@@ -30,9 +30,10 @@ struct cpti_http_outcome {
     const struct cpti_http_input *reply; /* borrowed until the callback returns */
     bool was_kept;                       /* the connection had carried a call before */
     bool was_connected;                  /* the connection was established, and TLS */
-    bool has_begun;                      /* bytes of a reply came */
-    bool can_be_used_again;              /* only if CPT_OK */
-    const char *why;                     /* a failure, for people; or NULL */
+    bool was_written; /* some of the call may have left: the callee may act on it */
+    bool has_begun;   /* bytes of a reply came */
+    bool can_be_used_again;    /* only if CPT_OK */
+    const char *why;           /* a failure, for people; or NULL */
     uint64_t send_queue_ns;    /* of a measured call with a reply: in our queues … */
     uint64_t receive_queue_ns; /* … as in struct cpt_transport_reply */
 };
@@ -77,6 +78,7 @@ struct cpti_http_connection {
     size_t received_bytes;
     cpt_status failure;
     bool is_broken;          /* the request could not be sent whole */
+    bool is_written;         /* some of it went to the socket, or to TLS */
     bool is_measured;        /* it asks for a path */
     bool is_limited_unknown; /* another request may have added to limited_ns since */
     uint64_t begun_ns;       /* measured: when writing began; 0: not yet */

@@ -43,7 +43,8 @@ struct cpti_http_exchange {
     /* NULL: its connection is closed. Loop thread, as the next four fields. */
     struct cpti_http_peer *peer;
     uint64_t arrival_ns;
-    uint64_t waited_ns; /* for being read, before that */
+    uint64_t waited_ns;  /* for being read, before that */
+    size_t target_bytes; /* of the request; any thread, as it is set before it begins */
     unsigned coin;
     bool is_serving; /* cpt_service_serve() has not returned */
     bool is_replied;
@@ -113,6 +114,15 @@ static struct cpti_http_reply reply_of(const struct cpt_outbound *outbound)
         reply.body = outbound->body;
     }
     return reply;
+}
+
+/* As struct cpt_inbound says. Any thread. */
+static size_t path_room(void *context, const struct cpt_outbound *outbound)
+{
+    const struct cpti_http_exchange *exchange = context;
+    const struct cpti_http_reply reply = reply_of(outbound);
+
+    return cpti_http_reply_room(exchange->http, &reply, exchange->target_bytes);
 }
 
 static void move_into(char **at, struct cpt_bytes *bytes)
@@ -243,10 +253,19 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
                                &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several"); /* ignored, and counted */
     }
-    if (inbound.critical_path_count > 0 && peer->tls != NULL) {
-        inbound.peer_names = cpti_tls_names(peer->tls, &inbound.peer_name_count);
-    }
     return inbound;
+}
+
+/* Who has sent the request of @inbound, if that counts. */
+static void sender_read(const struct cpti_http_peer *peer, struct cpt_inbound *inbound)
+{
+    if (!cpt_inbound_needs_trust(inbound)) {
+        return;
+    }
+    inbound->is_forwarded = cpti_http_is_forwarded(inbound);
+    if (peer->tls != NULL) {
+        inbound->peer_names = cpti_tls_names(peer->tls, &inbound->peer_name_count);
+    }
 }
 
 static void run_serve(struct cpt_work *work)
@@ -265,12 +284,13 @@ static void run_serve(struct cpt_work *work)
     (void)cpti_http_peer_request(peer, &request); /* it was looked at before */
     inbound = inbound_of(peer, &request);
     cpti_http_route_read(&request, headers, &inbound);
-    inbound.is_forwarded =
-        inbound.critical_path_count > 0 && cpti_http_is_forwarded(&inbound);
+    sender_read(peer, &inbound);
     inbound.arrival_ns = exchange->arrival_ns;
     inbound.waited_ns = exchange->waited_ns;
     inbound.coin = exchange->coin;
     inbound.handle = &exchange->handle;
+    inbound.path_room = path_room;
+    exchange->target_bytes = request.path.bytes + request.query.bytes + 1;
     exchange->is_serving = true;
     cpti_http_peer_hold(peer);
     /* Another thread may reply from here on; its work runs after this function. */

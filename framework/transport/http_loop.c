@@ -35,6 +35,7 @@
 #include "framework/transport/http_loop.h"
 
 #include "framework/cpt_running.h"
+#include "wire/cpt_metadata.h"
 
 #include "cpt/now.h"
 
@@ -485,20 +486,33 @@ static void threads_prepare(void)
     (void)evthread_use_pthreads();
 }
 
-/* The descriptors that clients may have: so that some are left for others. */
-static size_t descriptor_rest(const struct cpt_http_options *options)
+static size_t least(size_t a, size_t b)
 {
-    size_t reserve = options->descriptor_count_reserved;
+    return a < b ? a : b;
+}
+
+/* Of @limit descriptors those that clients never have. */
+static size_t reserve_of(size_t limit)
+{
+    const size_t quarter = least(limit / 4, CPTI_HTTP_RESERVE_MAX);
+    const size_t smallest = least(limit / 2, CPTI_HTTP_RESERVE_MIN);
+
+    return quarter > smallest ? quarter : smallest;
+}
+
+/* The descriptors that clients may have: so that some are left for others. */
+static size_t descriptor_rest(const struct cpt_http_options *options, size_t *reserve)
+{
     struct rlimit limit;
 
+    *reserve = CPTI_HTTP_RESERVE_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return SIZE_MAX;
     }
-    if (reserve == 0) {
-        reserve = (size_t)limit.rlim_cur / 4;
-        reserve = reserve < CPTI_HTTP_RESERVE_MAX ? reserve : CPTI_HTTP_RESERVE_MAX;
-    }
-    return limit.rlim_cur > reserve ? (size_t)limit.rlim_cur - reserve : 1;
+    *reserve = options->descriptor_count_reserved != 0
+                   ? options->descriptor_count_reserved
+                   : reserve_of((size_t)limit.rlim_cur);
+    return limit.rlim_cur > *reserve ? (size_t)limit.rlim_cur - *reserve : 1;
 }
 
 /* How many connections clients may have. */
@@ -506,20 +520,36 @@ static size_t accepted_count_max(const struct cpt_http_options *options)
 {
     const size_t wanted = options->accepted_count_max != 0 ? options->accepted_count_max
                                                            : CPTI_HTTP_ACCEPTED_DEFAULT;
-    const size_t rest = descriptor_rest(options);
+    size_t reserve = 0;
 
-    return wanted < rest ? wanted : rest;
+    return least(wanted, descriptor_rest(options, &reserve));
+}
+
+/* By default all requests may take so much; but a body for which there is room by an
+ * option of the program fits, with the memory that it grows in. */
+static size_t input_default(const struct cpt_http_options *own)
+{
+    const size_t bytes =
+        cpt_memory_part(CPTI_HTTP_INPUT_BYTES_DEFAULT, CPTI_HTTP_QUEUES_PART);
+    const size_t body = 2 * least(own->body_bytes_max, CPTI_HTTP_INPUT_BYTES_DEFAULT);
+
+    return least(bytes > body ? bytes : body, CPTI_HTTP_INPUT_BYTES_DEFAULT);
 }
 
 /* What clients may take before their requests begin. */
 static void limits_read(struct cpt_http_options *own)
 {
     own->accepted_count_max = accepted_count_max(own);
+    if (own->body_bytes_max == 0) {
+        own->body_bytes_max =
+            cpt_memory_part(CPTI_HTTP_BODY_BYTES_DEFAULT, CPTI_HTTP_BODY_PART);
+    }
     if (own->input_bytes_max == 0) {
-        own->input_bytes_max = CPTI_HTTP_INPUT_BYTES_DEFAULT;
+        own->input_bytes_max = input_default(own);
     }
     if (own->output_bytes_max == 0) {
-        own->output_bytes_max = CPTI_HTTP_OUTPUT_BYTES_DEFAULT;
+        own->output_bytes_max =
+            cpt_memory_part(CPTI_HTTP_OUTPUT_BYTES_DEFAULT, CPTI_HTTP_QUEUES_PART);
     }
     own->header_ns = own->header_ns != 0 ? own->header_ns : HEADER_DEFAULT_NS;
     own->body_ns = own->body_ns != 0 ? own->body_ns : BODY_DEFAULT_NS;
@@ -566,8 +596,8 @@ static cpt_status options_read(struct cpt_http_options *own,
     if (own->header_bytes_max == 0) {
         own->header_bytes_max = CPTI_HTTP_HEADER_BYTES_DEFAULT;
     }
-    if (own->body_bytes_max == 0) {
-        own->body_bytes_max = CPTI_HTTP_BODY_BYTES_DEFAULT;
+    if (own->headers_bytes_max == 0) {
+        own->headers_bytes_max = CPT_HEADERS_BYTES_HTTP;
     }
     if (own->counters_prefix == NULL) {
         own->counters_prefix = "/cpt";
@@ -672,7 +702,9 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     }
     cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
-    http->descriptor_rest = descriptor_rest(&own);
+    http->descriptor_rest = descriptor_rest(&own, &http->descriptor_reserve);
+    http->spares.wanted = CPTI_HTTP_SPARES;
+    cpti_spares_fill(&http->spares);
     cpti_http_accepted_share(http, true);
     http->alloc = own.alloc;
     cpti_http_set(http, CPTI_HTTP_COUNTER_connections_max, own.accepted_count_max);
@@ -760,6 +792,7 @@ void cpt_http_free(struct cpt_http *http)
     cpti_http_servers_free(http);
     works_end(http);
     events_free(http);
+    cpti_spares_deinit(&http->spares);
     cpti_http_inputs_deinit(http);
     loop_here = NULL;
     cpti_http_release(http);

@@ -20,6 +20,7 @@
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
 #include "framework/pool/lock.h"
+#include "framework/pool/spares.h"
 #include "framework/pool/timers.h"
 #include "framework/transport/cpt_http.h"
 #include "framework/transport/http_text.h"
@@ -42,12 +43,17 @@ enum {
     CPTI_HTTP_ACCEPTED_DEFAULT = 10000,
     CPTI_HTTP_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_HTTP_BODY_BYTES_DEFAULT = 4 << 20,
+    CPTI_HTTP_BODY_PART = 16, /* of cpt_memory_max(); likewise the other two */
     CPTI_HTTP_BODY_BYTES_MAX = 1 << 30,
-    CPTI_HTTP_OPERATORS_MAX = 64, /* connections to ports of operators, in a loop */
+    CPTI_HTTP_OPERATORS_MIN = 4,  /* connections to ports of operators, in a loop: */
+    CPTI_HTTP_OPERATORS_MAX = 64, /* a part of the reserve */
     CPTI_HTTP_OPERATORS_BODY_BYTES_MAX = 64 << 10,
-    CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
+    CPTI_HTTP_RESERVE_MIN = 48, /* descriptors for all but clients' connections */
+    CPTI_HTTP_RESERVE_MAX = 1024,
+    CPTI_HTTP_SPARES = 4, /* kept back for operators, and the last ones for calls */
     CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
     CPTI_HTTP_OUTPUT_BYTES_DEFAULT = 256 << 20,
+    CPTI_HTTP_QUEUES_PART = 8,
     CPTI_HTTP_BODY_RATE_DEFAULT = 1024,
     CPTI_NS_PER_US = 1000
 };
@@ -169,8 +175,11 @@ struct cpt_http {
     struct cpti_tls_reload *tls_reload; /* it goes on; or NULL */
     bool is_reload_over;
     atomic_bool is_reload_asked;
-    size_t exchange_count;  /* requests whose reply is not yet sent */
-    size_t descriptor_rest; /* RLIMIT_NOFILE less the reserve; SIZE_MAX: no limit */
+    size_t exchange_count;     /* requests whose reply is not yet sent */
+    size_t descriptor_rest;    /* RLIMIT_NOFILE less the reserve; SIZE_MAX: no limit */
+    size_t descriptor_reserve; /* see http_accepted.c */
+    size_t calls_open_count;   /* connections to other services */
+    struct cpti_spares spares;
 
     struct cpti_lock lock; /* guards what follows, but the counters */
     struct cpt_work *works;
@@ -223,6 +232,16 @@ static inline void cpti_http_set(struct cpt_http *http, enum cpti_http_counter_i
 
 /* --- http_accepted.c --- */
 
+/* How many descriptors calls may take yet: with those that they have, all but those of
+ * clients, and the half of the reserve that is for others. */
+size_t cpti_http_accepted_left(const struct cpt_http *http);
+
+/* Calls have opened or closed a connection: clients may have fewer, or more. */
+void cpti_http_accepted_weigh(struct cpt_http *http);
+
+/* Whether a connection to a port of operators was closed, to have its descriptor. */
+bool cpti_http_accepted_give(struct cpt_http *http);
+
 /* A loop that shares its ports is made, or freed. Any thread. */
 void cpti_http_accepted_share(const struct cpt_http *http, bool begins);
 
@@ -250,6 +269,9 @@ bool cpti_http_client_is_idle(const struct cpti_http_client *client);
 /* From any thread; at most once, after it was sent. */
 void cpti_http_client_cancel_call(struct cpt_transport *transport,
                                   struct cpt_transport_call *call);
+
+/* A descriptor is free: calls that wait for one go on. */
+void cpti_http_client_freed(struct cpt_http *http);
 
 /* Ends all calls as CPT_CANCELLED. */
 void cpti_http_client_cancel(struct cpti_http_client *client);

@@ -82,6 +82,25 @@ static bool is_token(char c)
     return byte < 128 && (tokens[byte / 32] >> (byte % 32) & 1) != 0;
 }
 
+/* White space that may stand around a value, and within a line of a chunk: blanks and
+ * tabulators (OWS of RFC 9110, 5.6.3). No other character counts as one anywhere. */
+static bool is_white(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static struct cpt_bytes trimmed(struct cpt_bytes text)
+{
+    while (text.bytes > 0 && is_white(text.data[0])) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes > 0 && is_white(text.data[text.bytes - 1])) {
+        text.bytes--;
+    }
+    return text;
+}
+
 /* Of a value: no control character but the tabulator. */
 static bool is_text(struct cpt_bytes text)
 {
@@ -270,14 +289,7 @@ static void connection_read(struct cpti_http_parser *parser, struct cpt_bytes va
             option.bytes++;
         }
         at += option.bytes + 1;
-        while (option.bytes > 0 && (option.data[0] == ' ' || option.data[0] == '\t')) {
-            option.data++;
-            option.bytes--;
-        }
-        while (option.bytes > 0 && (option.data[option.bytes - 1] == ' ' ||
-                                    option.data[option.bytes - 1] == '\t')) {
-            option.bytes--;
-        }
+        option = trimmed(option);
         parser->has_close |= cpti_http_is_same(option, "close");
         parser->has_keep_alive |= cpti_http_is_same(option, "keep-alive");
     }
@@ -325,7 +337,7 @@ static const struct {
 #undef CPTI_HTTP_FIELD_NAME_
 };
 
-/* Splits "name: value"; @value without blanks around it. */
+/* Splits "name: value"; @value without white space around it. */
 static bool header_split(struct cpt_bytes line, struct cpt_bytes *name,
                          struct cpt_bytes *value)
 {
@@ -342,14 +354,7 @@ static bool header_split(struct cpt_bytes line, struct cpt_bytes *name,
     if (!is_text(*value)) {
         return false;
     }
-    while (value->bytes > 0 && value->data[0] == ' ') {
-        value->data++;
-        value->bytes--;
-    }
-    while (value->bytes > 0 && (value->data[value->bytes - 1] == ' ' ||
-                                value->data[value->bytes - 1] == '\t')) {
-        value->bytes--;
-    }
+    *value = trimmed(*value);
     return true;
 }
 
@@ -493,7 +498,7 @@ static bool extension_judge(struct cpti_http_parser *parser, struct cpt_bytes te
     if (text.bytes == 0) {
         return true;
     }
-    while (at < text.bytes && (text.data[at] == ' ' || text.data[at] == '\t')) {
+    while (at < text.bytes && is_white(text.data[at])) {
         at++;
     }
     if (at == text.bytes || text.data[at] != ';' || !is_text(text)) {

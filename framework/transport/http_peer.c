@@ -199,16 +199,8 @@ static bool has_unread(const struct cpti_http_peer *peer)
            recv(peer->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* Nothing is left to send. */
-static void sent(struct cpti_http_peer *peer)
+static void linger(struct cpti_http_peer *peer)
 {
-    if (!peer->is_last) {
-        return;
-    }
-    if (!has_unread(peer)) {
-        cpti_http_peer_close(peer);
-        return;
-    }
     if (peer->tls != NULL) {
         cpti_tls_end(peer->tls);
     }
@@ -220,6 +212,27 @@ static void sent(struct cpti_http_peer *peer)
     cpti_http_budget_keep(peer, 0);
     cpti_http_budget_linger(peer);
     read_again(peer);
+}
+
+/* Nothing is left to send. */
+static void sent(struct cpti_http_peer *peer)
+{
+    if (peer->is_last && has_unread(peer)) {
+        linger(peer);
+    } else if (peer->is_last) {
+        cpti_http_peer_close(peer);
+    }
+}
+
+void cpti_http_peer_cut(struct cpti_http_peer *peer, const char *text)
+{
+    if (peer->is_shaking || peer->is_served || peer->output != NULL) {
+        cpti_http_peer_close(peer);
+        return;
+    }
+    cpti_http_peer_say(peer, text);
+    peer->is_last = true;
+    linger(peer); /* the rest of the request may be on its way */
 }
 
 /* Keeps what is left of @parts after @done bytes. false without memory. */
@@ -427,7 +440,7 @@ static void read_rest(struct cpti_http_peer *peer)
 
 void cpti_http_peer_continue(struct cpti_http_peer *peer)
 {
-    if (peer->is_closed || peer->output != NULL) {
+    if (peer->is_closed) {
         return;
     }
     if (peer->is_lingering) {
@@ -439,6 +452,9 @@ void cpti_http_peer_continue(struct cpti_http_peer *peer)
         cpti_http_input_next(peer->http, &peer->input);
     }
     cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
+    if (peer->output != NULL) { /* the client does not take its reply */
+        return;
+    }
     cpti_http_peer_hold(peer);
     advance(peer);
     if (!peer->is_closed && may_read(peer) && cpti_http_budget_seen(peer, 0)) {

@@ -54,9 +54,10 @@ struct cpti_http_peer {
     bool is_undelivered; /* it is a service's reply */
 
     /* http_budget.c: */
-    bool is_in_body;   /* of the request that is incomplete */
-    uint64_t begun_ns; /* since when its head or body is; 0: none is */
-    uint64_t open_bytes;
+    bool is_in_body;     /* of the request that is incomplete */
+    uint64_t begun_ns;   /* since when its head or body is; 0: none is */
+    uint64_t due_ns;     /* when more of it must have come */
+    uint64_t fresh_ns;   /* how old what has come of it is, on average: since when */
     size_t bytes;        /* that count for input_bytes_max */
     unsigned tick;       /* of the last use; see accepted.idle_tick */
     uint64_t opened;     /* which of all connections of the loop it is */
@@ -110,6 +111,10 @@ void cpti_http_peer_continue(struct cpti_http_peer *peer);
 /* Sends a short text, as far as the socket takes it. */
 void cpti_http_peer_say(struct cpti_http_peer *peer, const char *text);
 
+/* Answers a request that is incomplete with a short @text, for the last time, and drops
+ * what still comes. Closes it at once if nothing can be said there. */
+void cpti_http_peer_cut(struct cpti_http_peer *peer, const char *text);
+
 /* Closes it at once; a request that it serves is abandoned. */
 void cpti_http_peer_close(struct cpti_http_peer *peer);
 
@@ -136,6 +141,12 @@ void cpti_http_peers_deinit(struct cpt_http *http);
 void cpti_http_reply_write(struct cpt_http *http, struct cpti_http_text *text,
                            const struct cpti_http_reply *reply,
                            const struct cpti_http_parser *parser, bool closes);
+
+/* How many bytes a path may have beside the head of @reply, which has none, to a
+ * request whose target has @target_bytes; Connection and Date count at their longest.
+ * Any thread. */
+size_t cpti_http_reply_room(const struct cpt_http *http,
+                            const struct cpti_http_reply *reply, size_t target_bytes);
 
 /* Whether a reply of @status has a body. */
 bool cpti_http_has_body(unsigned status);

@@ -12,13 +12,22 @@
 
 #include <string.h>
 
-enum { IDLE_TICKS = 4 };
+enum {
+    IDLE_TICKS = 4,
+    FRESH_TICKS = 1 /* that have passed: it was unused for less than idle_ns / 2 */
+};
 
 void cpti_http_pool_drop(struct cpti_http_target *target,
                          struct cpti_http_connection *connection)
 {
+    struct cpt_http *http = target->client->http;
+
     target->connection_count--;
+    http->calls_open_count--;
     cpti_http_connection_retire(connection);
+    cpti_spares_fill(&http->spares);
+    cpti_http_accepted_weigh(http);
+    cpti_http_client_freed(http);
 }
 
 /* The other side has closed an idle connection. */
@@ -87,25 +96,86 @@ struct cpti_http_connection *cpti_http_pool_open(struct cpti_http_target *target
 
     if (connection != NULL) {
         target->connection_count++;
+        target->client->http->calls_open_count++;
+        cpti_http_accepted_weigh(target->client->http);
         idle_later(target->client);
         cpti_http_count(target->client->http, CPTI_HTTP_COUNTER_connections_opened);
     }
     return connection;
 }
 
-bool cpti_http_pool_has_room(const struct cpti_http_target *target)
+/* The idle connection that was not used for longest, of all targets; *@count: of how
+ * many. */
+static struct cpti_http_connection *oldest_idle(struct cpti_http_client *client,
+                                                struct cpti_http_target **of,
+                                                size_t *count)
 {
-    return !LIST_EMPTY(&target->idle) ||
-           target->connection_count <
-               target->client->http->options.connection_count_max;
+    struct cpti_http_connection *oldest = NULL;
+    struct cpti_http_target *target = NULL;
+
+    *count = 0;
+    LIST_FOREACH(target, &client->targets, all)
+    {
+        struct cpti_http_connection *connection = NULL;
+
+        LIST_FOREACH(connection, &target->idle, others)
+        {
+            ++*count;
+            if (oldest == NULL || client->idle_tick - connection->tick >
+                                      client->idle_tick - oldest->tick) {
+                oldest = connection;
+                *of = target;
+            }
+        }
+    }
+    return oldest;
 }
 
-struct cpti_http_connection *cpti_http_pool_take(struct cpti_http_target *target)
+/* Whether @target may have one more descriptor. As it must leave as many as it has, the
+ * first that is short of answers gets half of all, the next a quarter, and there is
+ * always one for a target that has none, but for very many. */
+static bool has_descriptor(struct cpti_http_target *target)
+{
+    struct cpti_http_client *client = target->client;
+    const size_t left = cpti_http_accepted_left(client->http);
+    struct cpti_http_target *of = NULL;
+    struct cpti_http_connection *oldest = NULL;
+    size_t idle_count = 0;
+
+    if (left > target->connection_count) {
+        return true;
+    }
+    oldest = oldest_idle(client, &of, &idle_count);
+    if (left + idle_count <= target->connection_count) {
+        client->is_short = true;
+        return false;
+    }
+    if (left == 0) {
+        on_closed(of, oldest);
+    }
+    return true;
+}
+
+bool cpti_http_pool_has_room(struct cpti_http_target *target)
+{
+    return !LIST_EMPTY(&target->idle) ||
+           (target->connection_count <
+                target->client->http->options.connection_count_max &&
+            has_descriptor(target));
+}
+
+struct cpti_http_connection *cpti_http_pool_take(struct cpti_http_target *target,
+                                                 bool is_fresh)
 {
     struct cpti_http_connection *connection = LIST_FIRST(&target->idle);
 
-    if (connection != NULL) {
-        LIST_REMOVE(connection, others);
+    if (connection == NULL) {
+        return NULL;
+    }
+    LIST_REMOVE(connection, others);
+    if (is_fresh && target->client->idle_tick - connection->tick > FRESH_TICKS) {
+        cpti_http_pool_drop(target, connection);
+        return NULL;
     }
     return connection;
 }

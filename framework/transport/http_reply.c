@@ -9,11 +9,16 @@
 #include "framework/transport/http_guard.h"
 #include "framework/transport/http_peer.h"
 #include "framework/transport/http_route.h"
+#include "wire/cpt_metadata.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NO_CONTENT = 204, NOT_MODIFIED = 304 };
+enum {
+    NO_CONTENT = 204,
+    NOT_MODIFIED = 304,
+    OWN_HEADERS = 6 /* type, length, connection, date; and the path, with Vary */
+};
 
 static const struct {
     unsigned status;
@@ -105,12 +110,14 @@ static void status_line(struct cpti_http_text *text, unsigned status)
     CPTI_HTTP_TEXT_PUT(text, "\r\n");
 }
 
-void cpti_http_reply_write(struct cpt_http *http, struct cpti_http_text *text,
-                           const struct cpti_http_reply *reply,
-                           const struct cpti_http_parser *parser, bool closes)
+/* All of the head that is known before its connection is; @counted: NULL, or where
+ * headers that are not sent are counted. */
+static void known_write(const struct cpt_http_options *options,
+                        struct cpti_http_text *text,
+                        const struct cpti_http_reply *reply, struct cpt_http *counted)
 {
     status_line(text, reply->status);
-    cpti_http_guard_headers(&http->options, text);
+    cpti_http_guard_headers(options, text);
     if (cpti_http_has_body(reply->status)) {
         cpti_http_text_header(text, "Content-Type", reply->content_type);
         CPTI_HTTP_TEXT_PUT(text, "Content-Length: ");
@@ -120,8 +127,47 @@ void cpti_http_reply_write(struct cpt_http *http, struct cpti_http_text *text,
     if (reply->allow != NULL) {
         cpti_http_text_header(text, "Allow", cpt_bytes_of(reply->allow));
     }
-    cpti_http_route_write(http, reply->headers, reply->header_count, text);
+    cpti_http_route_write(counted, reply->headers, reply->header_count, text);
     cpti_http_text_put(text, reply->lines);
+}
+
+/* How many headers @reply has at most, with a path. */
+static size_t count_with_path(const struct cpt_http_options *options,
+                              const struct cpti_http_reply *reply)
+{
+    const char *const *line = options->reply_headers;
+    size_t count = reply->header_count + OWN_HEADERS;
+
+    while (line != NULL && *line != NULL) {
+        line++;
+        count++;
+    }
+    return count;
+}
+
+/* A proxy also limits how many headers there are. And nginx that caches keeps the
+ * target of the request in the memory that it has for the head. */
+size_t cpti_http_reply_room(const struct cpt_http *http,
+                            const struct cpti_http_reply *reply, size_t target_bytes)
+{
+    const size_t bytes_max = http->options.headers_bytes_max;
+    struct cpti_http_text text = CPTI_HTTP_TEXT_COUNTED;
+    const size_t rest = sizeof "Connection: keep-alive\r\n"
+                               "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n" -
+                        1;
+
+    if (count_with_path(&http->options, reply) > bytes_max / CPT_HEADERS_BYTES_EACH) {
+        return 0;
+    }
+    known_write(&http->options, &text, reply, NULL);
+    return cpt_path_bytes_left(bytes_max, text.bytes + rest + target_bytes, 1);
+}
+
+void cpti_http_reply_write(struct cpt_http *http, struct cpti_http_text *text,
+                           const struct cpti_http_reply *reply,
+                           const struct cpti_http_parser *parser, bool closes)
+{
+    known_write(&http->options, text, reply, http);
     cpti_http_text_path(text, reply->metadata);
     if (closes) {
         CPTI_HTTP_TEXT_PUT(text, "Connection: close\r\n");

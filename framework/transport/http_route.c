@@ -9,9 +9,9 @@
  */
 #include "framework/transport/http_route.h"
 
-#include "framework/transport/forwarded.h"
 #include "framework/transport/http_parser.h"
 #include "framework/transport/http_peer.h"
+#include "wire/cpt_metadata.h"
 
 #include <string.h>
 #include <strings.h>
@@ -38,7 +38,7 @@ void cpti_http_route_read(const struct cpti_http_request *request,
 bool cpti_http_is_forwarded(const struct cpt_inbound *inbound)
 {
     for (size_t i = 0; i < inbound->header_count && i < CPT_HEADERS_MAX; i++) {
-        if (cpti_is_forwarding(inbound->headers[i].name)) {
+        if (cpt_header_is_forwarding(inbound->headers[i].name)) {
             return true;
         }
     }
@@ -53,7 +53,7 @@ void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *header
     for (size_t i = 0; i < count; i++) {
         if (i < CPT_REPLY_HEADERS_MAX && cpt_field_is_sendable(&headers[i])) {
             cpti_http_text_line(text, headers[i].name, headers[i].value);
-        } else {
+        } else if (http != NULL) {
             cpti_http_count(http, CPTI_HTTP_COUNTER_headers_refused);
         }
     }
@@ -71,6 +71,26 @@ void cpti_http_route_ask(struct cpt_http *http, const struct cpt_field *headers,
             cpti_http_count(http, CPTI_HTTP_COUNTER_headers_refused);
         }
     }
+}
+
+struct cpt_bytes cpti_http_route_verb(const struct cpt_transport_call *call)
+{
+    return call->verb.bytes > 0   ? call->verb
+           : call->body.bytes > 0 ? cpt_bytes_of("POST")
+                                  : cpt_bytes_of("GET");
+}
+
+bool cpti_http_route_is_idempotent(struct cpt_bytes verb)
+{
+    static const char *const verbs[] = {"GET",   "HEAD", "OPTIONS",
+                                        "TRACE", "PUT",  "DELETE"};
+
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (cpt_bytes_equal(verb, cpt_bytes_of(verbs[i]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool cpti_http_route_is_verb(struct cpt_bytes verb)

@@ -21,13 +21,19 @@ void cpti_http_route_read(const struct cpti_http_request *request,
 bool cpti_http_is_forwarded(const struct cpt_inbound *inbound);
 
 /* Writes those of the @count headers of a service that may be sent; those that may not
- * are counted. Any thread. */
+ * are counted, unless @http is NULL. Any thread. */
 void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *headers,
                            size_t count, struct cpti_http_text *text);
 
 /* The same for headers of a call. */
 void cpti_http_route_ask(struct cpt_http *http, const struct cpt_field *headers,
                          size_t count, struct cpti_http_text *text);
+
+/* The verb of @call: that of its stub, else POST with a body and GET without one. */
+struct cpt_bytes cpti_http_route_verb(const struct cpt_transport_call *call);
+
+/* Whether a callee may carry out requests with @verb twice: RFC 9110, 9.2.2. */
+bool cpti_http_route_is_idempotent(struct cpt_bytes verb);
 
 /* Whether a call may have @verb, which may be empty. */
 bool cpti_http_route_is_verb(struct cpt_bytes verb);

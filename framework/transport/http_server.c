@@ -106,12 +106,42 @@ void cpti_http_servers_rest(struct cpt_http *http, bool rests)
     }
 }
 
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* There are no descriptors: accepts a connection of operators nevertheless, by a spare
+ * one, or by that of the oldest such connection. */
+static bool accept_spared(struct cpti_http_server *server)
+{
+    struct cpt_http *http = server->http;
+    union address address;
+    socklen_t bytes = sizeof address;
+    int descriptor = -1;
+
+    if (!cpti_spares_give(&http->spares, 0) && !cpti_http_accepted_give(http)) {
+        return false;
+    }
+    memset(&address, 0, sizeof address);
+    descriptor = accept4(evconnlistener_get_fd(server->listener), &address.any, &bytes,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (descriptor >= 0) {
+        cpti_http_peer_open(server, descriptor, &address.any);
+    }
+    return descriptor >= 0;
+}
+
 /* Mostly out of descriptors. The connection stays in the queue: rest, do not spin. */
 static void on_accept_failed(struct evconnlistener *listener, void *context)
 {
     struct cpti_http_server *server = context;
     struct cpt_http *http = server->http;
 
+    if (server->is_operators && cpti_spares_is_need(errno) && accept_spared(server)) {
+        return;
+    }
     cpti_http_count(http, CPTI_HTTP_COUNTER_accepts_failed);
     if (server->is_resting) {
         return;
@@ -130,12 +160,6 @@ static void on_accepted(struct evconnlistener *listener, evutil_socket_t descrip
     (void)address_bytes;
     cpti_http_peer_open(context, descriptor, address);
 }
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
 
 /* The size of @address, or 0 if @text is not a numeric address. */
 static socklen_t address_parse(const char *text, uint16_t port, union address *address)

@@ -31,6 +31,7 @@ char *cpti_http_text_room(struct cpti_http_text *text, size_t bytes)
     char *room = NULL;
 
     if (text->is_bad) {
+        text->bytes += bytes; /* see CPTI_HTTP_TEXT_COUNTED */
         return NULL;
     }
     if (bytes > text->capacity - text->bytes) {

@@ -17,6 +17,9 @@ struct cpti_http_text {
     bool is_bad; /* memory ran out: what it holds is not whole */
 };
 
+/* A text that keeps nothing, but counts its bytes, without memory. */
+#define CPTI_HTTP_TEXT_COUNTED ((struct cpti_http_text){.is_bad = true})
+
 /* Empties it; keeps its memory unless that is large. */
 void cpti_http_text_reset(struct cpti_http_text *text);
 void cpti_http_text_deinit(struct cpti_http_text *text);

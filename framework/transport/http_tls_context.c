@@ -19,6 +19,8 @@
  */
 #include "framework/transport/http_tls.h"
 
+#include "framework/transport/pem.h"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -75,6 +77,22 @@ static cpt_status look_at(const char *file, bool is_key, struct cpt_error *error
     return CPT_OK;
 }
 
+/* Whether nothing is missing in @file, which OpenSSL has taken. */
+static cpt_status check_whole(const char *file, struct cpt_error *error)
+{
+    const int opened = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const bool is_whole = opened >= 0 && cpti_pem_is_whole(opened);
+
+    if (opened >= 0) {
+        (void)close(opened);
+    }
+    return is_whole ? CPT_OK
+                    : cpt_error_set(error, CPT_INVALID, 0,
+                                    "%s: it was cut short, or something is amiss "
+                                    "between its lines BEGIN and END",
+                                    file);
+}
+
 /* --- Files --- */
 
 /* A service has no terminal to ask. */
@@ -122,7 +140,7 @@ static cpt_status read_own(const struct cpti_tls_context *context, SSL_CTX *made
         return refuse(key_file, "it has no key, without a password, of the certificate",
                       error);
     }
-    return CPT_OK;
+    return check_whole(context->certificate_file, error);
 }
 
 static cpt_status read_authorities(const struct cpti_tls_context *context,
@@ -151,7 +169,7 @@ static cpt_status read_authorities(const struct cpti_tls_context *context,
         }
         SSL_CTX_set_client_CA_list(made, names);
     }
-    return CPT_OK;
+    return check_whole(context->ca_file, error);
 }
 
 /* --- Making --- */

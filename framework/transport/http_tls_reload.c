@@ -7,12 +7,15 @@
  *
  * Reading files may block, so a thread does it, which lives as long as that takes. It
  * reads what does not change: the names of the files. Either all that was read is
- * taken, or, if one file is bad, nothing. Who asks while the thread runs is served by
- * another one after it.
+ * taken, or, if one file is bad, nothing. A file must have been still for a second, as
+ * one that is half written may look good; the thread waits for that.
+ *
+ * Who asks while the thread runs is served by another one after it.
  */
 #include "framework/transport/http_client.h"
 #include "framework/transport/http_loop.h"
 #include "framework/transport/http_peer.h"
+#include "framework/transport/pem.h"
 
 #include "framework/cpt_notice.h"
 
@@ -33,7 +36,8 @@ struct cpti_tls_reload {
     size_t count;
     cpt_status status;
     struct cpt_error error;
-    bool is_dropped; /* the thread has ended, and what it refers to is freed */
+    bool is_dropped;     /* the thread has ended, and what it refers to is freed */
+    atomic_bool is_over; /* the loop ends: wait for nothing */
 };
 
 /* --- Expiry --- */
@@ -52,10 +56,45 @@ void cpti_tls_note_expiry(struct cpt_http *http, const struct cpti_tls_context *
 
 /* --- The thread --- */
 
+/* Whether the files are still; else *@which is one that is being changed. */
+static bool are_still(const struct cpti_tls_reload *reload, const char **which)
+{
+    for (size_t i = 0; i < reload->count; i++) {
+        const struct cpti_tls_context *context = reload->contexts[i];
+        const char *const files[] = {context->certificate_file, context->key_file,
+                                     context->ca_file};
+
+        for (size_t file = 0; file < sizeof files / sizeof files[0]; file++) {
+            if (!cpti_pem_is_still(files[file])) {
+                *which = files[file];
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Waits for those who write the files. */
+static void await_still(struct cpti_tls_reload *reload)
+{
+    const char *which = NULL;
+    int looks = 0;
+
+    while (!are_still(reload, &which) && !atomic_load(&reload->is_over)) {
+        if (++looks == CPTI_PEM_LOOKS) {
+            reload->status = cpt_error_set(&reload->error, CPT_IO, 0,
+                                           "%s: it is being changed", which);
+            return;
+        }
+        cpti_pem_wait();
+    }
+}
+
 static void *read_all(void *context)
 {
     struct cpti_tls_reload *reload = context;
 
+    await_still(reload);
     for (size_t i = 0; i < reload->count && reload->status == CPT_OK; i++) {
         reload->status = cpti_tls_context_read(reload->contexts[i], &reload->made[i],
                                                &reload->error);
@@ -192,6 +231,7 @@ void cpti_tls_reload_end(struct cpt_http *http)
     http->is_reload_over = true;
     if (reload != NULL) {
         http->tls_reload = NULL;
+        atomic_store(&reload->is_over, true);
         (void)pthread_join(reload->thread, NULL);
         reload->is_dropped = true; /* its work frees it */
     }
