@@ -14,6 +14,7 @@ struct passage {
     struct loopback *loopback;
     struct cpt_transport_call *call;
     struct cpt_request_handle *handle; /* of the callee's request */
+    struct cpt_field nonce;            /* the header of the ask */
     char timeout[24];
 };
 
@@ -48,6 +49,9 @@ static void come_back(void *context, const struct cpt_outbound *outbound)
 static void note_ask(struct loopback *loopback, const struct cpt_transport_call *call)
 {
     loopback->last_ask = (struct cpt_bytes){NULL, 0};
+    (void)snprintf(loopback->last_nonce, sizeof loopback->last_nonce, "%.*s",
+                   (int)call->nonce.bytes,
+                   call->nonce.bytes != 0 ? call->nonce.data : "");
     if (call->critical_path.bytes != 0 &&
         call->critical_path.bytes < sizeof loopback->last_ask_text) {
         memcpy(loopback->last_ask_text, call->critical_path.data,
@@ -68,10 +72,14 @@ void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *c
                                   .critical_path_count = call->critical_path.bytes != 0,
                                   .traceparent = call->traceparent,
                                   .peer_address = cpt_bytes_of("127.0.0.1"),
+                                  .headers = &passage->nonce,
+                                  .header_count = call->nonce.bytes != 0,
                                   .handle = &passage->handle};
 
     passage->loopback = loopback;
     passage->call = call;
+    passage->nonce =
+        (struct cpt_field){cpt_bytes_of("Critical-Path-Nonce"), call->nonce};
     call->state = passage;
     if (call->has_deadline) {
         (void)snprintf(passage->timeout, sizeof passage->timeout, "%llu",

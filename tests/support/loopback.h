@@ -27,6 +27,7 @@ struct loopback {
     unsigned cancel_count;     /* calls that their caller cancelled */
     struct cpt_bytes last_ask; /* header of the last call; data NULL: none */
     char last_ask_text[64];
+    char last_nonce[32]; /* likewise */
 };
 
 void loopback_init(struct loopback *loopback);

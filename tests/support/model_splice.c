@@ -240,7 +240,10 @@ void model_splice(struct model_runs *runs, const char *call_text, const char *ca
         const uint64_t rest = left - after - before;
 
         add_kind(runs, call_text, CPT_KIND_SEND_QUEUE, 0, before);
-        add_kind(runs, call_text, CPT_KIND_BLIND_SPOT, splice->reason,
+        add_kind(runs, call_text, CPT_KIND_BLIND_SPOT,
+                 callee != NULL && splice->reason == CPT_REASON_NONE
+                     ? CPT_REASON_UNDECODABLE
+                     : splice->reason,
                  splice->has_server_elapsed ? E : rest);
         add_kind(runs, call_text, CPT_KIND_NETWORK, 0,
                  splice->has_server_elapsed ? rest : 0);

@@ -27,6 +27,13 @@ static CU_ErrorCode add_suites(void)
             one[0] = *suite;
         }
     }
+    if (one[0].pName == NULL) {
+        (void)fprintf(stderr, "CPT_TEST_SUITE: no suite is named '%s'; there are:\n",
+                      only);
+        for (const CU_SuiteInfo *suite = cpt_suites; suite->pName != NULL; suite++) {
+            (void)fprintf(stderr, "  %s\n", suite->pName);
+        }
+    }
     return CU_register_suites(one);
 }
 

@@ -14,10 +14,18 @@ extern CU_TestInfo cpt_nested_calls_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_mutex_tests[];
+extern CU_TestInfo cpt_blocked_tests[];
+extern CU_TestInfo cpt_kept_locks_tests[];
+extern CU_TestInfo cpt_monkey_tests[];
+extern CU_TestInfo cpt_given_up_tests[];
 extern CU_TestInfo cpt_manual_tests[];
+extern CU_TestInfo cpt_manual_mistakes_tests[];
 extern CU_TestInfo cpt_manual_drags_tests[];
 extern CU_TestInfo cpt_manual_random_tests[];
 extern CU_TestInfo cpt_manual_graph_tests[];
+extern CU_TestInfo cpt_path_room_tests[];
+extern CU_TestInfo cpt_ask_room_tests[];
+extern CU_TestInfo cpt_nonce_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
@@ -31,6 +39,7 @@ extern CU_TestInfo cpt_drags_inband_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_trace_context_tests[];
+extern CU_TestInfo cpt_propagation_tests[];
 extern CU_TestInfo cpt_contention_tests[];
 extern CU_TestInfo cpt_one_trace_tests[];
 extern CU_TestInfo cpt_policy_tests[];
@@ -79,10 +88,18 @@ CU_SuiteInfo cpt_suites[] = {
     {"stalls", NULL, NULL, NULL, NULL, cpt_stalls_tests},
     {"targets", NULL, NULL, NULL, NULL, cpt_targets_tests},
     {"locks", NULL, NULL, NULL, NULL, cpt_mutex_tests},
+    {"blocked", NULL, NULL, NULL, NULL, cpt_blocked_tests},
+    {"locks that are kept", NULL, NULL, NULL, NULL, cpt_kept_locks_tests},
+    {"what is given up", NULL, NULL, NULL, NULL, cpt_given_up_tests},
+    {"monkey", NULL, NULL, NULL, NULL, cpt_monkey_tests},
     {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
+    {"mistakes by hand", NULL, NULL, NULL, NULL, cpt_manual_mistakes_tests},
     {"drags by hand", NULL, NULL, NULL, NULL, cpt_manual_drags_tests},
     {"drags by hand, random", NULL, NULL, NULL, NULL, cpt_manual_random_tests},
     {"graphs by hand", NULL, NULL, NULL, NULL, cpt_manual_graph_tests},
+    {"room for paths", NULL, NULL, NULL, NULL, cpt_path_room_tests},
+    {"room for asks", NULL, NULL, NULL, NULL, cpt_ask_room_tests},
+    {"nonces", NULL, NULL, NULL, NULL, cpt_nonce_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},
@@ -96,6 +113,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"the trace of a request", NULL, NULL, NULL, NULL, cpt_trace_context_tests},
+    {"headers that go on", NULL, NULL, NULL, NULL, cpt_propagation_tests},
     {"what was in the way", NULL, NULL, NULL, NULL, cpt_contention_tests},
     {"one trace for all", NULL, NULL, NULL, NULL, cpt_one_trace_tests},
     {"rules of an operator", NULL, NULL, NULL, NULL, cpt_policy_tests},

@@ -374,13 +374,21 @@ static void test_which_headers(void)
         const char *name;
         int is_sendable;
     } rows[] = {
-        {"Content-Type", 1},  {"Authorization", 1},
-        {"Cookie", 1},        {"X-A", 1},
-        {"Host", 0},          {"host", 0},
-        {"Expect", 0},        {"Content-Length", 0},
-        {"critical-path", 0}, {"Traceparent", 0},
-        {"cpt-timeout", 0},   {"", 0},
-        {"A B", 0},           {"Transfer-Encoding", 0},
+        {"Content-Type", 1},
+        {"Authorization", 1},
+        {"Cookie", 1},
+        {"X-A", 1},
+        {"Host", 0},
+        {"host", 0},
+        {"Expect", 0},
+        {"Content-Length", 0},
+        {"critical-path", 0},
+        {"critical-path-nonce", 0},
+        {"Traceparent", 0},
+        {"cpt-timeout", 0},
+        {"", 0},
+        {"A B", 0},
+        {"Transfer-Encoding", 0},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -32,6 +32,8 @@ static struct {
     unsigned sent_count;    /* attempts */
     unsigned replied_count; /* those that were not cancelled */
     uint64_t timeouts_ns[8];
+    int is_idempotent[8]; /* as the transport is told */
+    uint64_t nonces[8];
 } wire;
 
 /* An attempt takes the ms of its turn. */
@@ -40,6 +42,8 @@ static void send(struct cpt_transport *transport, struct cpt_transport_call *cal
     const unsigned i = wire.sent_count++ % 8;
 
     wire.timeouts_ns[i] = call->timeout_ns;
+    wire.is_idempotent[i] = call->is_idempotent;
+    wire.nonces[i] = cpt_nonce_parse(&call->nonce, 1);
     if (wire.ms[i] != NULL) {
         call->body = cpt_bytes_of(wire.ms[i]);
     }
@@ -201,6 +205,39 @@ static void test_final(void)
     CU_ASSERT_EQUAL(wire.sent_count, 1);
     CU_ASSERT_STRING_EQUAL(answer.body, "0");
     close_pair();
+}
+
+/* Only the row says that the transport may send a call again; its retries are its own.
+ */
+static void test_idempotent(void)
+{
+    turns("4", 0, NULL, 0);
+    serve((struct cpt_call_row){.is_idempotent = 1}, 200);
+    CU_ASSERT_EQUAL(wire.is_idempotent[0], 1);
+    close_pair();
+
+    turns("4", 1, "4", 0);
+    serve((struct cpt_call_row){.retry_count_max = 1}, 200);
+    CU_ASSERT_EQUAL(wire.sent_count, 2);
+    CU_ASSERT_EQUAL(wire.is_idempotent[0] + wire.is_idempotent[1], 0);
+    close_pair();
+}
+
+/* Which of two attempts a path answers can be told. */
+static void test_nonces(void)
+{
+    const struct cpt_call_row again = {.retry_count_max = 1};
+    const struct cpt_call_row hedge = {.hedge_ns = 10 * MS};
+
+    for (int is_hedge = 0; is_hedge < 2; is_hedge++) {
+        turns(is_hedge ? "400" : "4", is_hedge ? 0 : 1, "4", 0);
+        serve(is_hedge ? hedge : again, 200);
+        CU_ASSERT_EQUAL(wire.sent_count, 2);
+        CU_ASSERT_NOT_EQUAL(wire.nonces[0], 0);
+        CU_ASSERT_NOT_EQUAL(wire.nonces[1], 0);
+        CU_ASSERT_NOT_EQUAL(wire.nonces[0], wire.nonces[1]);
+        close_pair();
+    }
 }
 
 /* --- Hedge: as test_hedge.c --- */
@@ -441,6 +478,7 @@ CU_TestInfo cpt_call_rows_tests[] = {
     {"one attempt", test_plain},
     {"fallback", test_fallback},
     {"answers that are final", test_final},
+    {"calls that may be carried out twice", test_idempotent},
     {"hedge", test_hedge},
     {"hedge: a failure does not win", test_hedge_of_the_dead},
     {"retry", test_retry},
@@ -448,5 +486,6 @@ CU_TestInfo cpt_call_rows_tests[] = {
     {"rows that cannot call", test_encode_fails},
     {"numbers", test_numbers},
     {"the recipe", test_recipe},
+    {"attempts have nonces of their own", test_nonces},
     CU_TEST_INFO_NULL,
 };

@@ -320,6 +320,8 @@ static void test_statuses_on_the_path(void)
         {{.status = CPT_OK, .http_status = 404}, "404 "},
         {{.status = CPT_OK, .http_status = 503}, "503 "},
         {{.status = CPT_OK, .outcome = CPT_OUTCOME_INTERNAL}, "500 "},
+        {{.outcome = CPT_OUTCOME_NOT_FOUND, .message = {"none", 4}}, "NOT_FOUND "},
+        {{.outcome = CPT_OUTCOME_CANCELLED, .message = {"", 0}}, "CANCELLED "},
         {{.status = CPT_UNAVAILABLE}, "UNAVAILABLE "},
         {{.status = CPT_TIMEOUT}, "DEADLINE "},
         {{.status = CPT_IO}, "FAILED "},

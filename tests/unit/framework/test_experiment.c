@@ -550,7 +550,7 @@ static void test_kill(void)
     ask_a(NULL);
     CU_ASSERT_EQUAL(arm_of(41, "A: ask", &latency_ns), '-');
     configure(pair.a, OF("all"));
-    configure(pair.a, "nonsense");
+    configure(pair.a, "nonsense\n");
     ask_a(NULL);
     CU_ASSERT_EQUAL(arm_of(42, "A: ask", &latency_ns), '-');
     close_pair();

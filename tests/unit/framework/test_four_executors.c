@@ -217,7 +217,7 @@ static bool is_as_expected(struct place *place, const struct cpt_plan *plan,
 static void test_random_requests(void)
 {
     const uint64_t seed = test_random_seed("four executors");
-    const uint64_t count = test_environment_number("CPT_TEST_CASES", REQUESTS);
+    const uint64_t count = test_case_count(REQUESTS);
     struct place places[EXECUTORS];
     bool is_good = true;
 

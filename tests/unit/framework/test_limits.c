@@ -307,6 +307,54 @@ static void test_timeout_of_the_service(void)
     close_stuck();
 }
 
+/* When the request ends, ms after it has come, that waits for ever but for the limit of
+ * 20 ms that the service has; its client says that it waits 5 ms. */
+static uint64_t stranger_waits(const char *peer, int is_forwarded, unsigned role,
+                               const struct cpt_bytes *name)
+{
+    static const char *const networks[] = {"192.0.2.0/24", "dns:tools.shop", NULL};
+    struct cpt_inbound inbound = inbound_with(NULL);
+    uint64_t begin_ns = 0;
+    uint64_t took_ns = 0;
+
+    open_stuck((struct cpt_service_options){.role = role,
+                                            .probability = -1,
+                                            .trusted_networks = networks,
+                                            .timeout_ns = 20 * MS});
+    inbound.method = cpt_bytes_of("/stuck");
+    inbound.timeout = cpt_bytes_of("5000");
+    inbound.peer_address = cpt_bytes_of(peer);
+    inbound.is_forwarded = is_forwarded;
+    inbound.peer_names = name;
+    inbound.peer_name_count = name != NULL;
+    begin_ns = now.now_ns;
+    ask(pair.a, &inbound);
+    took_ns = now.now_ns - begin_ns;
+    release(0);
+    CU_ASSERT_EQUAL(answer.http_status, 504);
+    CU_ASSERT_EQUAL(counter(pair.a, "untrusted_timeouts", NULL), took_ns == 20 * MS);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_timeouts", NULL), 0);
+    asked_count = 0;
+    close_stuck();
+    return took_ns / MS;
+}
+
+/* Who may not ask an entry for a path does not tell it when to give up, either. */
+static void test_timeout_of_strangers(void)
+{
+    const struct cpt_bytes known = cpt_bytes_of("dns:tools.shop");
+    const struct cpt_bytes other = cpt_bytes_of("dns:evil.shop");
+
+    CU_ASSERT_EQUAL(stranger_waits("192.0.2.1", 0, CPT_ROLE_ENTRY, NULL), 5);
+    CU_ASSERT_EQUAL(stranger_waits("192.0.2.1", 1, CPT_ROLE_ENTRY, NULL), 20);
+    CU_ASSERT_EQUAL(stranger_waits("127.0.0.1", 0, CPT_ROLE_ENTRY, NULL), 20);
+    CU_ASSERT_EQUAL(stranger_waits("", 0, CPT_ROLE_ENTRY, NULL), 20);
+    CU_ASSERT_EQUAL(stranger_waits("10.0.0.1", 0, CPT_ROLE_ENTRY, &known), 5);
+    CU_ASSERT_EQUAL(stranger_waits("10.0.0.1", 1, CPT_ROLE_ENTRY, &known), 20);
+    CU_ASSERT_EQUAL(stranger_waits("10.0.0.1", 0, CPT_ROLE_ENTRY, &other), 20);
+    CU_ASSERT_EQUAL(stranger_waits("10.0.0.1", 1, CPT_ROLE_INNER, NULL), 5);
+}
+
 static void test_timeout_of_a_method(void)
 {
     const struct cpt_method_options options = {.struct_bytes = sizeof options,
@@ -420,6 +468,7 @@ CU_TestInfo cpt_limits_tests[] = {
     {"busy or out of memory: each gets its own reason", test_busy_or_out_of_memory},
     {"memory of components in flight", test_memory_of_components},
     {"the timeout of a service", test_timeout_of_the_service},
+    {"the timeout of strangers", test_timeout_of_strangers},
     {"the timeout of a method", test_timeout_of_a_method},
     {"cpt-timeout", test_timeout_text},
     {"a deadline is passed on", test_deadline_travels},

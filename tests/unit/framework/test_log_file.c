@@ -217,14 +217,19 @@ static void test_oldest_are_removed(void)
 {
     static const char *const strangers[] = {
         "A-old-20200101T000000Z-1-000001.cptlog", "A-20200101T000000Z-1-000001.txt",
-        "A-20200101T000000Z-1.cptlog", "A-notes.cptlog", "A.cptlog"};
+        "A-20200101T000000Z-1.cptlog", "A-notes.cptlog", "A.cptlog",
+        /* what people call a file that they put there */
+        "A-2026-11-27.cptlog", "A-2026-11-000000001.cptlog", "A--1-000000001.cptlog",
+        "A-20200101-1-000000001.cptlog", "A-20200101T000000Z-1-000000001.cptlog.gz",
+        "A-20200101T000000Z-1-0001.cptlog", "A-20200101T000000Z-1-000000001.cptlog~"};
+    enum { STRANGERS = sizeof strangers / sizeof strangers[0] };
     char names[NAMES_MAX][400];
     struct cpt_log_file_options options;
     struct cpt_log_file *file = NULL;
     uint64_t sum = 0;
 
     open_folder();
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+    for (size_t i = 0; i < STRANGERS; i++) {
         touch(strangers[i]);
     }
     touch("A-20200101T000000Z-99-000003.cptlog"); /* of an earlier process */
@@ -238,9 +243,100 @@ static void test_oldest_are_removed(void)
     }
     CU_ASSERT_EQUAL(counts_of(file).removed_count, 4);
     cpt_log_file_free(file);
-    CU_ASSERT_EQUAL(list_folder(names), 3 + 5);
+    CU_ASSERT_EQUAL(list_folder(names), 3 + STRANGERS);
     CU_ASSERT_EQUAL(read_folder(&sum), 3);
     CU_ASSERT_EQUAL(sum, 4 + 5 + 6);
+    close_folder();
+}
+
+/* What has the name of a file of the log, and is none. */
+static void test_no_files_are_kept(void)
+{
+    char path[3][128];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    struct stat about;
+
+    open_folder();
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[i], sizeof path[i], "%s/A-20200101T000000Z-1-00000000%d.cptlog",
+                 folder, i);
+    }
+    CU_ASSERT_EQUAL(mkdir(path[0], 0700), 0);
+    CU_ASSERT_EQUAL(mkfifo(path[1], 0600), 0);
+    CU_ASSERT_EQUAL(symlink("/etc/passwd", path[2]), 0);
+    options = in_folder();
+    options.name = "A";
+    options.kept_file_count_max = 1;
+    options.kept_bytes_max = 1;
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(write_block(file, 0, 1), CPT_OK);
+    CU_ASSERT_EQUAL(counts_of(file).removed_count, 0);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(lstat(path[i], &about), 0);
+    }
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(rmdir(path[0]), 0);
+    close_folder();
+}
+
+/* A file with the largest number there is: those that follow are still the log's. */
+static void test_vast_number(void)
+{
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+
+    open_folder();
+    touch("A-20200101T000000Z-1-999999999999999999.cptlog");
+    options = in_folder();
+    options.name = "A";
+    options.kept_file_count_max = 3;
+    options.file_age_ns_max = 1;
+    file = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < 6; i++) {
+        CU_ASSERT_EQUAL(write_block(file, i, 1), CPT_OK);
+    }
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 3);
+    close_folder();
+}
+
+/* The limit holds at each moment, the current file included; a log beside it is left
+ * alone. */
+static void test_bytes_at_each_moment(void)
+{
+    enum { LIMIT = 20000, BLOCKS = 400 };
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *other = NULL;
+    struct cpt_log_file *file = NULL;
+    uint64_t other_bytes = 0;
+    uint64_t most = 0;
+
+    open_folder();
+    options = in_folder();
+    options.name = "B";
+    other = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        CU_ASSERT_EQUAL(write_block(other, i, 5), CPT_OK);
+    }
+    cpt_log_file_free(other);
+    other_bytes = folder_bytes();
+    CU_ASSERT_TRUE(other_bytes > LIMIT);
+    options.name = "A";
+    options.file_bytes_max = LIMIT / 8;
+    options.kept_bytes_max = LIMIT;
+    file = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        CU_ASSERT_EQUAL(write_block(file, i, 5), CPT_OK);
+        most = folder_bytes() > most ? folder_bytes() : most;
+    }
+    CU_ASSERT_TRUE(most <= other_bytes + LIMIT);
+    CU_ASSERT_TRUE(most > other_bytes + LIMIT / 2);
+    CU_ASSERT_TRUE(counts_of(file).removed_count > 0);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names) > 2, 1);
     close_folder();
 }
 
@@ -643,6 +739,9 @@ CU_TestInfo cpt_log_file_tests[] = {
     {"a new file on request", test_finish_begins_another},
     {"the oldest are removed", test_oldest_are_removed},
     {"a file with a writer is kept", test_what_is_written_to_is_kept},
+    {"what is no file is kept, whatever its name", test_no_files_are_kept},
+    {"the limit of bytes holds at each moment", test_bytes_at_each_moment},
+    {"a vast number of a file does not matter", test_vast_number},
     {"options are checked", test_options_are_checked},
     {"a full disk", test_full_disk},
     {"allocation failures", test_allocation_failures},

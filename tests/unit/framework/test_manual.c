@@ -148,6 +148,49 @@ static void test_end(void)
     close_pair();
 }
 
+/* What grpc++ answers is in the record as gRPC says it. */
+static void test_answered(void)
+{
+    static const struct {
+        unsigned outcome;
+        const char *message;
+        const char *status;
+        const char *why; /* NULL: it has not failed */
+    } rows[] = {
+        {CPT_OUTCOME_OK, "fine", "ok", NULL},
+        {CPT_OUTCOME_NOT_FOUND, "no item", "NOT_FOUND", NULL},
+        {CPT_OUTCOME_UNAVAILABLE, "no stock", "UNAVAILABLE",
+         "the answer was UNAVAILABLE: no stock"},
+        {CPT_OUTCOME_FAILED_PRECONDITION, "", "FAILED_PRECONDITION", NULL},
+        {CPT_OUTCOME_INTERNAL, "", "INTERNAL", "the answer was INTERNAL"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cpt_manual *manual = NULL;
+        struct cpt_log_reader *reader = NULL;
+        struct cpt_record record;
+        const struct cpt_attribute *why = NULL;
+
+        open_pair(always, never);
+        manual = begin(pair.a, NULL);
+        spend(3);
+        (void)cpt_manual_end(manual);
+        cpt_manual_answered(manual, rows[i].outcome, cpt_bytes_of(rows[i].message));
+        cpt_manual_free(manual, 200);
+        reader = read_record(0, &record);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+        CU_ASSERT(cpt_bytes_equal(record.status, cpt_bytes_of(rows[i].status)));
+        CU_ASSERT_EQUAL(record.is_failed, rows[i].why != NULL);
+        why = cpt_record_attribute(&record, cpt_bytes_of("failure.why"));
+        CU_ASSERT_EQUAL(why == NULL, rows[i].why == NULL);
+        CU_ASSERT(why == NULL ||
+                  cpt_bytes_equal(why->value.text, cpt_bytes_of(rows[i].why)));
+        cpt_log_reader_free(reader);
+        close_pair();
+    }
+    cpt_manual_answered(NULL, CPT_OUTCOME_OK, cpt_bytes_of(""));
+}
+
 /* What a request takes is given back to where it came from: so the next has memory. */
 static void test_one_after_the_other(void)
 {
@@ -720,6 +763,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
     {"one request after another", test_one_after_another},
     {"parts that are open at the end are closed", test_end},
+    {"what is answered over gRPC", test_answered},
     {"the start of a record", test_start_of_record},
     {"one request after the other", test_one_after_the_other},
     {"an arrival in the future", test_arrival_to_come},

@@ -14,6 +14,7 @@
  *        '--> c ........ wanted ..'
  */
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 #include "tests/support/virtual_time.h"
 
 #include "cpt/cpt_path.h"
@@ -442,13 +443,13 @@ static int run_case(uint64_t seed)
 
 static void test_nested_paths_are_true(void)
 {
-    const char *text = getenv("CPT_TEST_SEED");
-    const uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 20260105;
+    const uint64_t seed = test_environment_number("CPT_TEST_SEED", 20260105);
+    const uint64_t cases = test_case_count(CASES);
 
     printf("(seeds from %llu) ", (unsigned long long)seed);
     node_plan = cpt_plan_new(&node_graph, NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(node_plan);
-    for (uint64_t i = 0; i < CASES; i++) {
+    for (uint64_t i = 0; i < cases; i++) {
         if (!run_case(seed + i + 1)) {
             printf("\n  CPT_TEST_SEED=%llu\n", (unsigned long long)(seed + i));
             CU_FAIL("a path that is not true");

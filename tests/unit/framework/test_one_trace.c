@@ -35,6 +35,7 @@ CPT_VALUE(words, struct cpt_batch);
 static char ids[IDS_MAX][ID_DIGITS + 1];
 static int id_count;
 static char last_state[1024];
+static char last_baggage[256]; /* "none": the last call had none */
 
 static void note_id(const char *digits)
 {
@@ -54,6 +55,14 @@ static void listen(struct cpt_transport *transport, struct cpt_transport_call *c
     if (state.bytes < sizeof last_state) {
         memcpy(last_state, state.bytes != 0 ? state.data : "", state.bytes);
         last_state[state.bytes] = '\0';
+    }
+    (void)snprintf(last_baggage, sizeof last_baggage, "none");
+    for (size_t i = 0; i < call->header_count; i++) {
+        if (cpt_bytes_equal(call->headers[i].name, cpt_bytes_of("baggage"))) {
+            (void)snprintf(last_baggage, sizeof last_baggage, "%.*s",
+                           (int)call->headers[i].value.bytes,
+                           call->headers[i].value.data);
+        }
     }
     loopback_send(transport, call);
 }
@@ -297,6 +306,27 @@ static void test_state(void)
     tear_down();
 }
 
+/* Calls of components and of shared work have the baggage, too. */
+static void test_baggage(void)
+{
+    static const struct cpt_field field = {{"baggage", 7}, {"a=1", 3}};
+    static const char *const orders[] = {"c", "p", "s", "b", "cpsb"};
+
+    for (size_t i = 0; i < 2 * sizeof orders / sizeof orders[0]; i++) {
+        struct cpt_inbound inbound = inbound_of(NULL, NULL);
+
+        set_up(i % 2 == 0 ? never : always);
+        order = orders[i / 2];
+        inbound.headers = &field;
+        for (size_t count = 1; count < 2; count--) {
+            inbound.header_count = count;
+            ask(pair.a, &inbound);
+            CU_ASSERT_STRING_EQUAL(last_baggage, count != 0 ? "a=1" : "none");
+        }
+        tear_down();
+    }
+}
+
 /* --- Shared work that another request goes on with --- */
 
 static void ignore(void *context, const struct cpt_outbound *outbound)
@@ -311,7 +341,10 @@ static void test_longer_state(void)
 {
     char state[CPT_TRACESTATE_BYTES_MAX + 1] = {0};
     const struct cpt_field field = {cpt_bytes_of("tracestate"), {state, 0}};
-    struct cpt_field fields[1] = {field};
+    const struct cpt_field baggage[] = {
+        {cpt_bytes_of("baggage"), cpt_bytes_of("first=1")},
+        {cpt_bytes_of("baggage"), cpt_bytes_of("second=22")}};
+    struct cpt_field fields[2] = {field, baggage[1]};
     struct cpt_inbound first = inbound_of(NULL, NULL);
     struct cpt_inbound second = inbound_of("1", "00-" TRACE "-" SPAN "-01");
     int answered = 0;
@@ -322,9 +355,11 @@ static void test_longer_state(void)
         state[i + 63] = ',';
     }
     state[CPT_TRACESTATE_BYTES_MAX - 1] = 'z';
+    first.headers = &baggage[0];
+    first.header_count = 1;
     fields[0].value.bytes = CPT_TRACESTATE_BYTES_MAX;
     second.headers = fields;
-    second.header_count = 1;
+    second.header_count = 2;
     set_up(never);
     order = "b";
     cpt_service_serve(pair.a, &first, ignore, &answered);
@@ -335,6 +370,7 @@ static void test_longer_state(void)
     CU_ASSERT_EQUAL_FATAL(id_count, 1);
     CU_ASSERT_STRING_EQUAL(ids[0], TRACE);
     CU_ASSERT_STRING_EQUAL(last_state, state);
+    CU_ASSERT_STRING_EQUAL(last_baggage, "second=22");
     tear_down();
 }
 
@@ -503,6 +539,7 @@ CU_TestInfo cpt_one_trace_tests[] = {
      test_in_every_order},
     {"a tracestate is the same for all calls, and checked when one goes out",
      test_state},
+    {"components and shared work pass baggage on", test_baggage},
     {"shared work goes on with a longer tracestate", test_longer_state},
     {"threads that ask at once agree", test_on_threads},
     CU_TEST_INFO_NULL,

@@ -9,6 +9,7 @@
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 #include "tests/support/virtual_time.h"
 
 #include "cpt/cpt_dag_draft.h"
@@ -150,13 +151,6 @@ static uint64_t first_seed(void)
     return seed != 0 ? seed : 1;
 }
 
-static int case_count(void)
-{
-    const char *text = getenv("CPT_TEST_CASES");
-
-    return text != NULL ? atoi(text) : GRAPHS;
-}
-
 static bool is_good(uint64_t seed)
 {
     uint64_t random = seed;
@@ -201,12 +195,12 @@ static bool is_good(uint64_t seed)
 static void test_random_graphs(void)
 {
     const uint64_t seed = first_seed();
-    const int count = case_count();
+    const uint64_t count = test_case_count(GRAPHS);
 
     printf("(seeds from %llu) ", (unsigned long long)seed);
     random_graph.hooks = (struct random_hooks){.spend = spend_ns};
-    for (int i = 0; i < count; i++) {
-        if (!is_good(seed + (uint64_t)i)) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (!is_good(seed + i)) {
             CU_FAIL("a dag that is not that of its request");
             break;
         }

@@ -596,6 +596,7 @@ static void send_headers(struct cpt_task *task, const struct cpt_rpc_request *re
         {"Transfer-Encoding", "chunked", CPT_INVALID},
         {"Connection", "close", CPT_INVALID},
         {"critical-path-bin", "AA", CPT_INVALID},
+        {"Critical-Path-Nonce", "3b9aca00c0ffee11", CPT_INVALID},
         {"X-Tab", "a\tb \xc3\xa4", CPT_OK},
     };
 

@@ -9,6 +9,8 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/framework/service_pair.h"
 
+#include "framework/cpt_calls.h"
+#include "framework/cpt_log_queue.h"
 #include "framework/cpt_mutex.h"
 #include "framework/cpt_running.h"
 
@@ -233,8 +235,11 @@ static void test_told_exactly(void)
         "\"wanted\":1},"
         "{\"name\":\"S: rows\",\"state\":\"waits\",\"timeout\":true,\"for\":["
         "{\"kind\":\"call\",\"us\":9000,\"name\":\"B: /rows\","
-        "\"target\":\"http://127.0.0.1:2\",\"method\":\"/rows\"}]}],"
-        "\"holds\":[{\"name\":\"cache\",\"lock\":#,\"task\":\"S: rows\"}]},"
+        "\"target\":\"http://127.0.0.1:2\",\"method\":\"/rows\","
+        "\"transport\":\"silent\",\"path\":\"/rows\",\"trace_id\":\"" TRACE_ID
+        "\",\"span_id\":\"b7ad6b7169203331\"}]}],"
+        "\"holds\":[{\"name\":\"cache\",\"lock\":#,\"task\":\"S: rows\"}],"
+        "\"parent_id\":\"b7ad6b7169203331\"},"
         "{\"id\":2,\"method\":\"/page\",\"us\":5000,\"left_us\":59995000,"
         "\"traced\":true,\"tasks\":["
         "{\"name\":\"S: ads\",\"state\":\"waits\",\"for\":["
@@ -372,6 +377,150 @@ static void test_no_memory(void)
     cpt_plan_free(failing_page.plan);
     free(told);
     told = NULL;
+}
+
+/* --- What goes out --- */
+
+static struct cpt_stub user_stub = {.name = "U: GET /users/{id}/{rest...}",
+                                    .target = "https://127.0.0.1:4",
+                                    .method =
+                                        "GET /users/{id}/{rest...}?secret={secret}",
+                                    .transport = &silent,
+                                    .operators = "127.0.0.1:5,:6"};
+
+static cpt_status ask_user(struct cpt_task *task)
+{
+    struct cpt_call_request said = {.struct_bytes = sizeof said};
+
+    (void)cpt_call_set_parameter(task, &said, "id", cpt_bytes_of("17/a"));
+    (void)cpt_call_set_parameter(task, &said, "rest", cpt_bytes_of("b/\"c"));
+    (void)cpt_call_set_parameter(task, &said, "secret", cpt_bytes_of("hidden"));
+    return cpt_await(task, cpt_call_with(task, &user_stub, &said), render);
+}
+
+static const struct cpt_task_def user_tasks[] = {
+    {"user", ask_user, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph user_graph = {"S", CPT_GIVES(rpc_request),
+                                            CPT_GIVES(rpc_reply), user_tasks, 1};
+
+static cpt_status forget_lines(void *context, const void *block, size_t bytes)
+{
+    (void)context;
+    (void)block;
+    (void)bytes;
+    return CPT_OK;
+}
+
+static struct page_service user_page;
+static struct cpt_plan *user_plan;
+
+/* A service with @options has one call outstanding, of a request with @traceparent; all
+ * it tells is in `told`. */
+static const struct cpt_transport_call *user_open(struct cpt_service_options options,
+                                                  const char *traceparent)
+{
+    struct cpt_inbound inbound = inbound_with(NULL);
+
+    page_open(&user_page, options);
+    user_plan = cpt_plan_new(&user_graph, NULL, NULL);
+    CU_ASSERT_EQUAL(cpt_service_method_add(user_page.service, "/user", user_plan, NULL),
+                    CPT_OK);
+    inbound.method = cpt_bytes_of("/user");
+    if (traceparent != NULL) {
+        inbound.traceparent = cpt_bytes_of(traceparent);
+    }
+    cpt_service_serve(user_page.service, &inbound, count_answer, NULL);
+    virtual_run_until(&now, now.now_ns + 5 * MS);
+    CU_ASSERT_EQUAL_FATAL(sent_count, 1);
+    CU_ASSERT_EQUAL(cpt_service_requests_json(user_page.service, keep, NULL), CPT_OK);
+    return sent[0];
+}
+
+static void user_close(void)
+{
+    cpt_transport_complete(sent[--sent_count],
+                           &(struct cpt_transport_reply){.status = CPT_UNAVAILABLE});
+    virtual_run(&now);
+    /* Its spans are written by another thread, which reads the plan. */
+    CU_ASSERT_EQUAL(cpt_service_drain(user_page.service, 60000 * (uint64_t)MS), CPT_OK);
+    page_close(&user_page);
+    cpt_plan_free(user_plan);
+}
+
+/* Whether @key of @where has the @digits at @at of the traceparent of @call. */
+static bool tells_id(const char *where, const char *key, size_t at, size_t digits,
+                     const struct cpt_transport_call *call)
+{
+    char member[64];
+
+    (void)snprintf(member, sizeof member, "\"%s\":\"%.*s\"", key, (int)digits,
+                   call->traceparent.data + at);
+    return where != NULL && strstr(where, member) != NULL;
+}
+
+/* Both ids are what really goes out; a query is not told. */
+static void test_call_that_goes_out(void)
+{
+    const struct cpt_transport_call *call = user_open(never, NULL);
+    const char *told_call = strstr(told, "\"kind\":\"call\"");
+
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(told, "\"name\":\"U: GET /users/{id}/{rest...}\","
+                     "\"target\":\"https://127.0.0.1:4\","
+                     "\"method\":\"GET /users/{id}/{rest...}?secret={secret}\","
+                     "\"transport\":\"silent\",\"operators\":\"127.0.0.1:5,:6\","
+                     "\"verb\":\"GET\",\"path\":\"/users/17%2Fa/b/%22c\","));
+    CU_ASSERT_PTR_NULL(strstr(told, "hidden"));
+    CU_ASSERT(tells_id(told, "trace_id", 3, 32, call)); /* of the request, made */
+    CU_ASSERT_PTR_NULL(strstr(told, "\"parent_id\""));  /* it came from nowhere */
+    CU_ASSERT(tells_id(told_call, "trace_id", 3, 32, call));
+    CU_ASSERT(tells_id(told_call, "span_id", 36, 16, call));
+    CU_ASSERT_PTR_NULL(strstr(told, "\"sent\"")); /* it waits for a connection */
+    cpt_transport_sent(sent[0]);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tell(user_page.service), ",\"sent\":true}"));
+    user_close();
+}
+
+/* Where spans are written, each call has an id of its own. */
+static void test_spans_of_calls(void)
+{
+    const struct cpt_log_queue_options queue = {
+        .struct_bytes = sizeof queue, .sink = forget_lines, .content = CPT_LOG_SPANS};
+    struct cpt_service_options options = always;
+    const struct cpt_transport_call *call = NULL;
+    const char *told_call = NULL;
+
+    options.spans = cpt_log_queue_new(&queue, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(options.spans);
+    call = user_open(options, "00-" TRACE_ID "-b7ad6b7169203331-01");
+    told_call = strstr(told, "\"kind\":\"call\"");
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"parent_id\":\"b7ad6b7169203331\","
+                                        "\"span_id\":\""));
+    CU_ASSERT(tells_id(told_call, "span_id", 36, 16, call));
+    CU_ASSERT_FALSE(tells_id(told, "parent_id", 36, 16, call));
+    user_close();
+    cpt_log_queue_free(options.spans);
+}
+
+/* With the kill switch, nothing is made; a trace that came is passed on, and told. */
+static void test_ids_without_tracing(void)
+{
+    const struct cpt_transport_call *call = NULL;
+    struct cpt_service_options options = never;
+
+    CU_ASSERT_EQUAL(setenv("CPT_DISABLE", "1", 1), 0);
+    call = user_open(options, NULL);
+    CU_ASSERT_EQUAL(call->traceparent.bytes, 0);
+    CU_ASSERT_PTR_NULL(strstr(told, "trace_id"));
+    CU_ASSERT_PTR_NULL(strstr(told, "span_id"));
+    CU_ASSERT_PTR_NULL(strstr(told, "parent_id"));
+    user_close();
+    call = user_open(options, "00-" TRACE_ID "-b7ad6b7169203331-01");
+    CU_ASSERT_EQUAL(occurrences(told, TRACE_ID), 2);
+    CU_ASSERT_EQUAL(occurrences(told, "b7ad6b7169203331"), 2);
+    CU_ASSERT(tells_id(told, "span_id", 36, 16, call));
+    user_close();
+    (void)unsetenv("CPT_DISABLE");
 }
 
 /* --- A component --- */
@@ -547,6 +696,10 @@ CU_TestInfo cpt_running_tests[] = {
     {"who waits for what, since when, and who holds the lock", test_told_exactly},
     {"the target that a call is at is told", test_picked_target},
     {"less is known of an untraced request", test_untraced},
+    {"a call is told as it goes out, with its ids, without its query",
+     test_call_that_goes_out},
+    {"each call has an id of its own where spans are written", test_spans_of_calls},
+    {"which ids there are without tracing", test_ids_without_tracing},
     {"more requests than are told", test_limit},
     {"a method's name from outside", test_hostile_method},
     {"no memory for the text", test_no_memory},

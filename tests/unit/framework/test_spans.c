@@ -69,14 +69,22 @@ static void close_with_spans(void)
     close_pair();
 }
 
-static void ask_traced(const char *traceparent)
+static void ask_with_states(const char *traceparent, const struct cpt_field *states,
+                            size_t count)
 {
     struct cpt_inbound inbound = inbound_with(NULL);
 
     inbound.traceparent = cpt_bytes_of(traceparent);
+    inbound.headers = states;
+    inbound.header_count = count;
     ask(pair.a, &inbound);
     cpt_log_queue_flush(pair.log); /* spans follow the record */
     cpt_log_queue_flush(spans);
+}
+
+static void ask_traced(const char *traceparent)
+{
+    ask_with_states(traceparent, NULL, 0);
 }
 
 static unsigned count_of(const char *text)
@@ -152,6 +160,43 @@ static void test_trace_is_begun(void)
     CU_ASSERT_TRUE(record.has_trace_id);
     CU_ASSERT_FALSE(record.has_parent_id); /* there is no caller */
     cpt_log_reader_free(reader);
+    close_with_spans();
+}
+
+/* All spans have the tracestate that calls carry: as it came, joined, or made. */
+static void expect_state(const char *state)
+{
+    static const char *const notes[] = {"request", "task", "wait", "call"};
+
+    CU_ASSERT_STRING_EQUAL(member("A", notes[0], "traceState"), state);
+    for (size_t i = 1; i < sizeof notes / sizeof notes[0]; i++) {
+        char found[64];
+
+        (void)snprintf(found, sizeof found, "%s", member("A", notes[i], "traceState"));
+        CU_ASSERT_STRING_EQUAL(found, member("A", notes[0], "traceState"));
+    }
+    line_bytes = 0;
+}
+
+static void test_state_is_kept(void)
+{
+    static const char parent[] = "00-" TRACE "-" PARENT "-00";
+    struct cpt_field states[2] = {
+        {cpt_bytes_of("TraceState"), cpt_bytes_of("a=1\\ , b=2")},
+        {cpt_bytes_of("tracestate"), cpt_bytes_of("c=3")}};
+
+    open_with_spans(0);
+    ask_with_states(parent, states, 1);
+    expect_state("a=1\\\\ , b=2");
+    ask_with_states(parent, states, 2);
+    expect_state("a=1\\\\,b=2,c=3");
+    ask_traced("");
+    expect_state("ot=th:0");
+    ask_traced(parent);
+    states[0].value = cpt_bytes_of("=");
+    ask_with_states(parent, states, 2); /* malformed: none */
+    CU_ASSERT_EQUAL(count_of("traceState"), 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_tracestates", NULL), 1);
     close_with_spans();
 }
 
@@ -261,6 +306,7 @@ static void test_content_is_checked(void)
 CU_TestInfo cpt_spans_tests[] = {
     {"a trace that came goes on, from span to span", test_trace_is_continued},
     {"one is begun where none came", test_trace_is_begun},
+    {"spans have the tracestate of their trace", test_state_is_kept},
     {"notes have the records that the path is made of", test_notes_have_the_records},
     {"of a request that is not traced there are none", test_untraced_passes_on},
     {"what the sink refuses is counted, and costs no answer",
