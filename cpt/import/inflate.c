@@ -13,7 +13,9 @@
 enum {
     INPUT_BYTES = 256 << 10,
     MAGIC_BYTES = 4,
-    GZIP_WINDOW_BITS = 15 + 16, /* with a gzip header, and no other */
+    GZIP_WINDOW_BITS = 15 + 32, /* with a header of gzip, or of zlib */
+    ZLIB_FIRST_BYTE = 0x78,     /* deflate, with the usual window */
+    ZLIB_CHECK = 31,
     ZSTD_WINDOW_LOG_MAX = 27
 };
 
@@ -29,6 +31,7 @@ struct cpti_inflate {
     size_t at; /* of the input */
     size_t end;
     uint64_t offset; /* of the input's first byte */
+    int zstd_window_log_max;
     z_stream gzip;
 #ifdef CPTI_WITH_ZSTD
     ZSTD_DCtx *zstd;
@@ -50,8 +53,14 @@ struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_f
         inflate->alloc = alloc;
         inflate->read = read;
         inflate->context = context;
+        inflate->zstd_window_log_max = ZSTD_WINDOW_LOG_MAX;
     }
     return inflate;
+}
+
+void cpti_inflate_limit_window(struct cpti_inflate *inflate, unsigned log)
+{
+    inflate->zstd_window_log_max = (int)log;
 }
 
 void cpti_inflate_free(struct cpti_inflate *inflate)
@@ -108,7 +117,7 @@ static cpt_status begin_zstd(struct cpti_inflate *inflate)
     inflate->zstd = ZSTD_createDCtx();
     if (inflate->zstd == NULL ||
         ZSTD_isError(ZSTD_DCtx_setParameter(inflate->zstd, ZSTD_d_windowLogMax,
-                                            ZSTD_WINDOW_LOG_MAX))) {
+                                            inflate->zstd_window_log_max))) {
         return fail(inflate, CPT_NO_MEMORY, "out of memory");
     }
     return CPT_OK;
@@ -123,6 +132,10 @@ static enum form form_of(const unsigned char *head, size_t bytes)
     static const unsigned char zstd[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
 
     if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        return GZIP;
+    }
+    if (bytes >= 2 && head[0] == ZLIB_FIRST_BYTE &&
+        (head[0] << 8 | head[1]) % ZLIB_CHECK == 0) {
         return GZIP;
     }
     return bytes >= MAGIC_BYTES && memcmp(head, zstd, MAGIC_BYTES) == 0 ? ZSTD : PLAIN;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * inflate.h - bytes that may be compressed by gzip or zstd, as they were before
+ * inflate.h - bytes that may be compressed by gzip, zlib or zstd, as they were before
  *
  * The first bytes tell; a gzip file may have several members, a zstd file several
  * frames. Memory is bounded, whatever the file says of itself: windows of more than
- * 128 MiB are refused.
+ * 128 MiB, or of another limit, are refused.
  *
  * Threads: one at a time.
  */
@@ -23,6 +23,9 @@ bool cpti_inflate_recognise(const char *data, size_t bytes);
 struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_fn read,
                                       void *context);
 void cpti_inflate_free(struct cpti_inflate *inflate);
+
+/* Before the first read: zstd may have a window of 2^@log bytes, instead of 2^27. */
+void cpti_inflate_limit_window(struct cpti_inflate *inflate, unsigned log);
 
 /*
  * A cpti_read_fn; @inflate is a struct cpti_inflate.

@@ -6,8 +6,9 @@
  * A document is parsed whole and then looked at, value by value. Two libraries can do
  * the work: simdjson (json_simdjson.cpp), which is several times as fast and needs a
  * C++ compiler, or else jansson (json_jansson.c). A build has one of them; callers see
- * no difference but in speed. Both bound the depth of what they read, and take no text
- * that is not UTF-8.
+ * no difference but in speed. Both bound the depth of what they read, and hand on only
+ * UTF-8: for what is no character, U+FFFD stands, as one bad text must not cost all
+ * that is around it.
  *
  *      struct cpti_doc_member member;
  *
@@ -74,10 +75,15 @@ const char *cpti_doc_library(void);
  * Parses the document of @count bytes at @bytes, behind which CPTI_DOC_PADDING more
  * can be read.
  *
- * CPT_OK; CPT_CORRUPT with a sentence; CPT_NO_MEMORY.
+ * CPT_OK; CPT_CORRUPT with the place and a sentence, which do not depend on the
+ * library; CPT_NO_MEMORY.
  */
 cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count,
                           struct cpti_doc_value *root, struct cpt_error *error);
+
+/* How many characters of the document that was parsed last were none, and are U+FFFD
+ * now. */
+uint64_t cpti_doc_replaced(const struct cpti_doc *json);
 
 enum cpti_doc_type cpti_doc_type(struct cpti_doc_value value);
 

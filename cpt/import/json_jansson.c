@@ -7,6 +7,7 @@
  * Jansson itself bounds the depth, by 2,048.
  */
 #include "cpt/import/json.h"
+#include "cpt/import/json_fault.h"
 
 #include <jansson.h>
 
@@ -14,6 +15,7 @@
 
 struct cpti_doc {
     json_t *root;
+    uint64_t replaced;
 };
 
 static json_t *item(struct cpti_doc_value value)
@@ -44,23 +46,46 @@ const char *cpti_doc_library(void)
     return "jansson";
 }
 
-cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count,
-                          struct cpti_doc_value *root, struct cpt_error *error)
+/* CPT_OK, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
+static cpt_status load(struct cpti_doc *json, const char *bytes, size_t count)
 {
     json_error_t found = {0};
 
     json_decref(json->root);
     json->root = json_loadb(bytes, count, JSON_DECODE_ANY | JSON_ALLOW_NUL, &found);
-    *root = value_of(json->root);
     if (json->root != NULL) {
         return CPT_OK;
     }
-    if (json_error_code(&found) == json_error_out_of_memory) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    return json_error_code(&found) == json_error_out_of_memory ? CPT_NO_MEMORY
+                                                               : CPT_CORRUPT;
+}
+
+cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count,
+                          struct cpti_doc_value *root, struct cpt_error *error)
+{
+    struct cpti_json_mended mended = {.replaced = 0};
+    cpt_status status = load(json, bytes, count);
+
+    if (status == CPT_CORRUPT) {
+        status = cpti_json_mend(bytes, count, &mended, error);
+        if (status != CPT_OK) {
+            *root = value_of(NULL);
+            return status;
+        }
+        status = load(json, mended.text, mended.bytes);
+        cpti_json_mended_free(&mended);
     }
-    return cpt_error_set(error, CPT_CORRUPT,
-                         found.position < 0 ? 0 : (uint64_t)found.position,
-                         "not JSON: %s", found.text);
+    json->replaced = mended.replaced;
+    *root = value_of(json->root);
+    if (status == CPT_NO_MEMORY) {
+        return cpt_error_set(error, status, 0, "out of memory");
+    }
+    return status == CPT_OK ? status : cpti_json_unfit(error);
+}
+
+uint64_t cpti_doc_replaced(const struct cpti_doc *json)
+{
+    return json->replaced;
 }
 
 enum cpti_doc_type cpti_doc_type(struct cpti_doc_value value)

@@ -7,6 +7,7 @@
  * struct cpti_doc_value. No exception leaves this file.
  */
 #include "cpt/import/json.h"
+#include "cpt/import/json_fault.h"
 
 #include <simdjson.h>
 
@@ -19,6 +20,7 @@ namespace dom = simdjson::dom;
 
 struct cpti_doc {
     dom::parser parser;
+    std::uint64_t replaced = 0;
 };
 
 namespace
@@ -120,6 +122,25 @@ bool know_processor()
     return is_known;
 }
 
+/* CPT_OK, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
+cpt_status load(cpti_doc *json, const char *bytes, size_t count, cpti_doc_value *root)
+{
+    dom::element element;
+    simdjson::error_code code = json->parser.max_depth() == CPTI_DOC_DEPTH_MAX
+                                    ? simdjson::SUCCESS
+                                    : json->parser.allocate(count, CPTI_DOC_DEPTH_MAX);
+
+    *root = {nullptr, 0};
+    if (code == simdjson::SUCCESS) {
+        code = json->parser.parse(bytes, count, false).get(element);
+    }
+    if (code != simdjson::SUCCESS) {
+        return code == simdjson::MEMALLOC ? CPT_NO_MEMORY : CPT_CORRUPT;
+    }
+    *root = pack(element);
+    return CPT_OK;
+}
+
 } // namespace
 
 cpti_doc *cpti_doc_new(void)
@@ -140,24 +161,27 @@ const char *cpti_doc_library(void)
 cpt_status cpti_doc_parse(cpti_doc *json, const char *bytes, size_t count,
                           cpti_doc_value *root, cpt_error *error)
 {
-    dom::element element;
-    simdjson::error_code code = json->parser.max_depth() == CPTI_DOC_DEPTH_MAX
-                                    ? simdjson::SUCCESS
-                                    : json->parser.allocate(count, CPTI_DOC_DEPTH_MAX);
+    cpti_json_mended mended = {nullptr, 0, 0};
+    cpt_status status = load(json, bytes, count, root);
 
-    *root = {nullptr, 0};
-    if (code == simdjson::SUCCESS) {
-        code = json->parser.parse(bytes, count, false).get(element);
+    if (status == CPT_CORRUPT) {
+        status = cpti_json_mend(bytes, count, &mended, error);
+        if (status != CPT_OK) {
+            return status;
+        }
+        status = load(json, mended.text, mended.bytes, root);
+        cpti_json_mended_free(&mended); /* values have copies of all texts */
     }
-    if (code == simdjson::MEMALLOC) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    json->replaced = mended.replaced;
+    if (status == CPT_NO_MEMORY) {
+        return cpt_error_set(error, status, 0, "out of memory");
     }
-    if (code != simdjson::SUCCESS) {
-        return cpt_error_set(error, CPT_CORRUPT, 0, "not JSON: %s",
-                             simdjson::error_message(code));
-    }
-    *root = pack(element);
-    return CPT_OK;
+    return status == CPT_OK ? status : cpti_json_unfit(error);
+}
+
+uint64_t cpti_doc_replaced(const cpti_doc *json)
+{
+    return json->replaced;
 }
 
 enum cpti_doc_type cpti_doc_type(cpti_doc_value value)
