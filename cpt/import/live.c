@@ -15,12 +15,14 @@ enum {
     SPAN_DIGITS = 16,
     TRACE_PART = 8, /* of the memory that one trace may have */
     LEVELS_MAX = 200,
-    RISES = 16 /* that are remembered; more than fit into the age of a trace */
+    SLACK_PART = 16, /* of the memory that is free again when the share has fallen */
+    RISES = 16       /* that are remembered; more than fit into the age of a trace */
 };
 
 static const uint64_t default_quiet_ns = 5 * UINT64_C(1000000000);
 static const uint64_t default_age_ns = 60 * UINT64_C(1000000000);
 static const size_t default_bytes_max = (size_t)256 << 20;
+enum { DEFAULT_PART = 4 }; /* or this part of cpt_memory_max() */
 
 /* The share falls to this part of it, and rises again after such a time, or a part of
  * the age of traces. */
@@ -55,6 +57,7 @@ struct cpti_live {
     unsigned level;      /* how often the share has fallen */
     uint64_t threshold;  /* places from here on are shed; UINT64_MAX: none */
     uint64_t level_ns;   /* when that has changed, or much has waited */
+    uint64_t now_ns;     /* of the latest call */
     bool is_protobuf;    /* what is read now */
     /* of the span that came last in this request: neighbours often have one trace */
     char latest[TRACE_DIGITS];
@@ -77,14 +80,19 @@ static double share_at(const struct cpti_live *live, unsigned level)
     return share;
 }
 
-static void set_level(struct cpti_live *live, unsigned level)
+/* Places from here on are shed at @share; UINT64_MAX: none. */
+static uint64_t threshold_of(double share)
 {
     static const double places = 18446744073709551616.0; /* 2^64 */
 
+    return share >= 1 ? UINT64_MAX : (uint64_t)(share * places);
+}
+
+static void set_level(struct cpti_live *live, unsigned level)
+{
     live->level = level;
     live->counts.share = share_at(live, level);
-    live->threshold =
-        live->counts.share >= 1 ? UINT64_MAX : (uint64_t)(live->counts.share * places);
+    live->threshold = threshold_of(live->counts.share);
 }
 
 static void set_defaults(struct cpti_live_options *options)
@@ -92,8 +100,9 @@ static void set_defaults(struct cpti_live_options *options)
     options->alloc = options->alloc != NULL ? options->alloc : cpt_alloc_default();
     options->quiet_ns = options->quiet_ns != 0 ? options->quiet_ns : default_quiet_ns;
     options->age_ns = options->age_ns != 0 ? options->age_ns : default_age_ns;
-    options->bytes_max =
-        options->bytes_max != 0 ? options->bytes_max : default_bytes_max;
+    options->bytes_max = options->bytes_max != 0
+                             ? options->bytes_max
+                             : cpt_memory_part(default_bytes_max, DEFAULT_PART);
     options->spans_max = options->spans_max != 0 ? options->spans_max : SPANS_MAX;
     options->share = options->share > 0 && options->share < 1 ? options->share : 1;
 }
@@ -229,15 +238,15 @@ static uint64_t find_gone(const struct cpti_live *live, uint64_t place)
 }
 
 /* Begins another table if this one is full or old. */
-static void turn_gone(struct cpti_live *live, uint64_t now_ns)
+static void turn_gone(struct cpti_live *live)
 {
     const struct gone oldest = live->gone[1];
 
     if (live->gone[0].count < GONE_MAX &&
-        now_ns - live->turned_ns < live->options.age_ns) {
+        live->now_ns - live->turned_ns < live->options.age_ns) {
         return;
     }
-    live->turned_ns = now_ns;
+    live->turned_ns = live->now_ns;
     if (live->gone[0].count > 0 || oldest.count > 0) {
         live->gone[1] = live->gone[0];
         live->gone[0] = oldest;
@@ -248,9 +257,11 @@ static void turn_gone(struct cpti_live *live, uint64_t now_ns)
 
 static void note_gone(struct cpti_live *live, uint64_t place, bool is_shed)
 {
-    uint64_t *slot = slot_of(live, &live->gone[0], mark_of(place, is_shed));
+    uint64_t *slot = NULL;
 
-    if (*slot == 0 && live->gone[0].count < GONE_MAX) {
+    turn_gone(live);
+    slot = slot_of(live, &live->gone[0], mark_of(place, is_shed));
+    if (*slot == 0) {
         *slot = mark_of(place, is_shed);
         live->gone[0].count++;
     }
@@ -263,11 +274,14 @@ static bool is_beyond_share(const struct cpti_live *live, uint64_t place)
     return place >= live->threshold && live->threshold != UINT64_MAX;
 }
 
-static bool shed_if_beyond(void *context, struct cpt_bytes trace, size_t span_count)
+/* A function of cpti_assembly_remove(). */
+static bool shed_if_beyond(void *context, struct cpt_bytes trace, size_t span_count,
+                           size_t bytes)
 {
     struct cpti_live *live = context;
     const uint64_t place = cpti_live_place(trace);
 
+    (void)bytes;
     if (!is_beyond_share(live, place)) {
         return false;
     }
@@ -275,6 +289,51 @@ static bool shed_if_beyond(void *context, struct cpt_bytes trace, size_t span_co
     live->counts.shed_traces++;
     live->counts.shed_spans += span_count;
     return true;
+}
+
+/* What waits, by the last level at which it is kept. */
+struct levels {
+    uint64_t thresholds[LEVELS_MAX + 1];
+    size_t bytes[LEVELS_MAX + 1];
+};
+
+/* The same; removes nothing. */
+static bool note_level(void *context, struct cpt_bytes trace, size_t span_count,
+                       size_t bytes)
+{
+    struct levels *levels = context;
+    const uint64_t place = cpti_live_place(trace);
+    unsigned low = 0; /* it is kept at this level */
+    unsigned high = LEVELS_MAX + 1;
+
+    (void)span_count;
+    while (low + 1 < high) {
+        const unsigned middle = low + (high - low) / 2;
+
+        *(place < levels->thresholds[middle] ? &low : &high) = middle;
+    }
+    levels->bytes[low] += bytes;
+    return false;
+}
+
+/* The level at which what waits fits, with some slack, so that it is not looked for
+ * again soon. All of it is looked at once, however the ids were chosen. */
+static unsigned fitting_level(const struct cpti_live *live)
+{
+    const size_t bytes_max =
+        live->options.bytes_max - live->options.bytes_max / SLACK_PART;
+    struct levels levels = {.bytes = {0}};
+    size_t bytes = cpti_assembly_bytes(live->assembly);
+    unsigned level = 0;
+
+    for (unsigned i = 0; i <= LEVELS_MAX; i++) {
+        levels.thresholds[i] = threshold_of(share_at(live, i));
+    }
+    cpti_assembly_remove(live->assembly, note_level, &levels);
+    while (level < LEVELS_MAX && (bytes > bytes_max || level <= live->level)) {
+        bytes -= levels.bytes[level++];
+    }
+    return level;
 }
 
 static uint64_t rise_wait_ns(const struct cpti_live *live)
@@ -297,23 +356,30 @@ static double share_since(const struct cpti_live *live, uint64_t from_ns)
     return share_at(live, level);
 }
 
-/* Lowers the share until what waits fits, or lets it rise. */
-static void balance(struct cpti_live *live, uint64_t now_ns)
+/* Lowers the share until what waits fits. */
+static void lower(struct cpti_live *live)
 {
-    const size_t bytes_max = live->options.bytes_max;
-
-    while (cpti_assembly_bytes(live->assembly) > bytes_max &&
-           live->level < LEVELS_MAX) {
-        set_level(live, live->level + 1);
-        live->level_ns = now_ns;
-        cpti_assembly_remove(live->assembly, shed_if_beyond, live);
+    if (cpti_assembly_bytes(live->assembly) <= live->options.bytes_max ||
+        live->level >= LEVELS_MAX) {
+        return;
     }
-    if (cpti_assembly_bytes(live->assembly) > bytes_max / 2) {
-        live->level_ns = now_ns;
-    } else if (live->level > 0 && now_ns - live->level_ns >= rise_wait_ns(live)) {
-        live->rises[live->rise_count++ % RISES] = (struct rise){now_ns, live->level};
+    set_level(live, fitting_level(live));
+    live->level_ns = live->now_ns;
+    live->has_latest = false;
+    cpti_assembly_remove(live->assembly, shed_if_beyond, live);
+}
+
+/* Lowers the share, or lets it rise. */
+static void balance(struct cpti_live *live)
+{
+    lower(live);
+    if (cpti_assembly_bytes(live->assembly) > live->options.bytes_max / 2) {
+        live->level_ns = live->now_ns;
+    } else if (live->level > 0 && live->now_ns - live->level_ns >= rise_wait_ns(live)) {
+        live->rises[live->rise_count++ % RISES] =
+            (struct rise){live->now_ns, live->level};
         set_level(live, live->level - 1);
-        live->level_ns = now_ns;
+        live->level_ns = live->now_ns;
     }
 }
 
@@ -360,18 +426,34 @@ static enum fate fate_of(struct cpti_live *live, struct cpt_bytes trace)
     return live->latest_fate;
 }
 
+/* Makes room for @trace, which has grown; where no share is small enough, as ids were
+ * chosen so, it goes. */
+static void make_room(struct cpti_live *live, struct cpt_bytes trace)
+{
+    lower(live);
+    if (cpti_assembly_bytes(live->assembly) > live->options.bytes_max) {
+        live->counts.shed_traces++;
+        live->counts.shed_spans += cpti_assembly_remove_one(live->assembly, trace);
+        note_gone(live, cpti_live_place(trace), true);
+        live->has_latest = false;
+    }
+}
+
 /* Adds @span to the traces that wait. */
 static cpt_status add_span(struct cpti_live *live, struct cpt_bytes trace,
                            const struct cpti_span *span)
 {
     const cpt_status status = cpti_assembly_add(live->assembly, trace, span);
 
-    if (status != CPT_LIMIT) {
-        return status;
+    if (status == CPT_LIMIT) {
+        shed_large(live, trace);
+        live->has_latest = false;
+        return CPT_OK;
     }
-    shed_large(live, trace);
-    live->has_latest = false;
-    return CPT_OK;
+    if (cpti_assembly_bytes(live->assembly) > live->options.bytes_max) {
+        make_room(live, trace);
+    }
+    return status;
 }
 
 /* A cpti_sink's take. */
@@ -392,46 +474,54 @@ static cpt_status take_span(void *context, struct cpt_bytes trace,
     return fate == FATE_WAITS ? add_span(live, trace, span) : CPT_OK;
 }
 
-/* Begins what a request does at @now_ns. */
+/* Begins what a request does at @now_ns. A request in batches has an older time than
+ * those that came in between. */
 static void begin(struct cpti_live *live, uint64_t now_ns)
 {
+    live->now_ns = now_ns > live->now_ns ? now_ns : live->now_ns;
     live->has_latest = false;
-    cpti_assembly_set_now(live->assembly, now_ns);
-    turn_gone(live, now_ns);
-    balance(live, now_ns);
+    cpti_assembly_set_now(live->assembly, live->now_ns);
+    turn_gone(live);
+    balance(live);
 }
 
+/* Whether @root is a request: without spans it is empty. What has its spans under
+ * another name would be lost with an answer that says they were taken. */
 static bool is_request(struct cpti_doc_value root)
 {
     const enum cpti_doc_type type = cpti_doc_type(cpti_doc_get(root, "resourceSpans"));
+    struct cpti_doc_member first;
 
     return cpti_doc_type(root) == CPTI_DOC_OBJECT &&
-           (type == CPTI_DOC_NONE || type == CPTI_DOC_NULL || type == CPTI_DOC_ARRAY);
+           (type == CPTI_DOC_NULL || type == CPTI_DOC_ARRAY ||
+            (type == CPTI_DOC_NONE && !cpti_doc_first(root, &first)));
 }
 
-/* Ends what a request does: it was read with @status. */
-static cpt_status end(struct cpti_live *live, uint64_t now_ns, cpt_status status)
+/* Ends the reading of a request, which came to @status: counts the spans without an id;
+ * all that were refused since @before to *@refused. A request without a span, but with
+ * fields that are not known, is one of another version. */
+static cpt_status end(struct cpti_live *live, const struct cpti_sink *sink,
+                      const struct cpti_live_counts *before, cpt_status status,
+                      uint64_t *refused, struct cpt_error *error)
 {
-    status = status == CPT_CORRUPT ? CPT_INVALID : status;
-    live->counts.requests += status == CPT_OK;
-    live->counts.bad_requests += status == CPT_INVALID;
-    balance(live, now_ns);
-    return status;
-}
+    struct cpti_live_counts *counts = &live->counts;
 
-/* Counts the spans without an id; all that were refused to *@refused. */
-static void count_refused(struct cpti_live *live, const struct cpti_sink *sink,
-                          uint64_t refused_before, uint64_t *refused)
-{
-    live->counts.spans += sink->refused;
-    live->counts.refused_spans += sink->refused;
-    *refused = live->counts.refused_spans - refused_before;
+    counts->spans += sink->refused;
+    counts->refused_spans += sink->refused;
+    *refused = counts->refused_spans - before->refused_spans;
+    if (status == CPT_OK && sink->has_unknown_around &&
+        counts->spans == before->spans) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "no span, but fields that OTLP 1.x does not have");
+    }
+    counts->unknown_fields += sink->unknown_fields;
+    return status == CPT_CORRUPT ? CPT_INVALID : status;
 }
 
 cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes,
                           uint64_t now_ns, uint64_t *refused, struct cpt_error *error)
 {
-    const uint64_t refused_before = live->counts.refused_spans;
+    const struct cpti_live_counts before = live->counts;
     struct cpti_sink sink = {.take = take_span, .context = live};
     struct cpti_doc_value root;
     cpt_status status = cpti_doc_parse(live->json, text, bytes, &root, error);
@@ -439,19 +529,20 @@ cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes
     begin(live, now_ns);
     if (status == CPT_OK && !is_request(root)) {
         status = cpt_error_set(error, CPT_INVALID, 0,
-                               "it is no request to an OpenTelemetry collector");
+                               "it has no resourceSpans, so it is no request to an "
+                               "OpenTelemetry collector");
     } else if (status == CPT_OK) {
+        live->counts.replaced += cpti_doc_replaced(live->json);
         status = cpti_otlp_request(root, &sink);
     }
-    count_refused(live, &sink, refused_before, refused);
-    return end(live, now_ns, status);
+    return end(live, &sink, &before, status, refused, error);
 }
 
 cpt_status cpti_live_protobuf(struct cpti_live *live, struct cpt_bytes request,
                               uint64_t now_ns, uint64_t *refused,
                               struct cpt_error *error)
 {
-    const uint64_t refused_before = live->counts.refused_spans;
+    const struct cpti_live_counts before = live->counts;
     struct cpti_sink sink = {.take = take_span, .context = live};
     cpt_status status = CPT_OK;
 
@@ -459,8 +550,7 @@ cpt_status cpti_live_protobuf(struct cpti_live *live, struct cpt_bytes request,
     live->is_protobuf = true;
     status = cpti_otlp_protobuf(request, &sink, error);
     live->is_protobuf = false;
-    count_refused(live, &sink, refused_before, refused);
-    return end(live, now_ns, status);
+    return end(live, &sink, &before, status, refused, error);
 }
 
 /* --- Traces --- */

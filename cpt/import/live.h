@@ -12,7 +12,8 @@
  * none of its spans came for a while (cpti_assembly_take_ended()); what comes later is
  * counted and left out, as half a trace would say something wrong.
  *
- * If more waits than memory is allowed, whole traces are left out, never a part of one.
+ * If more waits than memory is allowed, whole traces are left out, never a part of one;
+ * it is looked at behind each span, so no request holds more for a while.
  * A trace's id, hashed, is a number from 0 to 1, the same in each process; a trace is
  * kept if that is below the *share*. So all collectors of a system keep the same traces
  * while they have the same share, and one that keeps fewer keeps some of those. The
@@ -42,15 +43,15 @@ struct cpti_live_options {
 
 /* What came, and what became of it. */
 struct cpti_live_counts {
-    uint64_t requests;      /* that were read */
-    uint64_t bad_requests;  /* that could not be read */
-    uint64_t spans;         /* in them, with those that follow */
-    uint64_t refused_spans; /* whose ids are none */
-    uint64_t late_spans;    /* whose trace was taken before */
-    uint64_t shed_spans;    /* whose trace is left out */
-    uint64_t traces;        /* taken */
-    uint64_t shed_traces;   /* left out to fit the share, as far as is remembered */
-    uint64_t large_traces;  /* left out, as they have too many spans or bytes */
+    uint64_t spans;          /* all, with those that follow */
+    uint64_t refused_spans;  /* whose ids are none */
+    uint64_t late_spans;     /* whose trace was taken before */
+    uint64_t shed_spans;     /* whose trace is left out */
+    uint64_t traces;         /* taken */
+    uint64_t shed_traces;    /* left out to fit the share, as far as is remembered */
+    uint64_t large_traces;   /* left out, as they have too many spans or bytes */
+    uint64_t unknown_fields; /* of requests, that OTLP 1.x does not have */
+    uint64_t replaced;       /* characters that are none: U+FFFD stands for them */
     /* what there is now */
     uint64_t waiting_traces;
     uint64_t waiting_spans;
@@ -65,12 +66,14 @@ struct cpti_live *cpti_live_new(const struct cpti_live_options *options);
 void cpti_live_free(struct cpti_live *live);
 
 /*
- * Reads a request to an OpenTelemetry collector, @bytes of JSON with
- * CPTI_DOC_PADDING readable bytes behind it, that came at @now_ns,
- * of a clock that never goes back. *@refused is how many of its spans were refused.
+ * Reads a request to an OpenTelemetry collector, or a part of one (batches.h), @bytes
+ * of JSON with CPTI_DOC_PADDING readable bytes behind it, that came at @now_ns, of a
+ * clock that never goes back; if it does, the latest time counts. *@refused is how many
+ * of its spans were refused.
  *
- * CPT_OK; CPT_INVALID with a sentence: it is no such request; CPT_NO_MEMORY: some of it
- * may have been taken, and the rest if it comes again.
+ * CPT_OK; CPT_INVALID with a sentence: it is no such request, or one of a version that
+ * has its spans elsewhere; CPT_NO_MEMORY: some of it may have been taken, and the rest
+ * if it comes again.
  */
 cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes,
                           uint64_t now_ns, uint64_t *refused, struct cpt_error *error);
