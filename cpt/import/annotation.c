@@ -11,16 +11,13 @@
 
 enum { COPY_BYTES = 64 << 10, ATTRIBUTE_BYTES_MAX = 160 };
 
-/* Who writes spans so. */
-enum family { JAEGER, ZIPKIN, OTLP };
-
 /* A span: where its attribute belongs in the text, and its time. */
 struct annotated {
     uint64_t offset;
     uint64_t path_ns;
     uint32_t cut_bytes;
-    unsigned char form; /* enum cpti_place_form */
-    unsigned char family;
+    unsigned char form;   /* enum cpti_place_form */
+    unsigned char family; /* enum cpti_place_family */
 };
 
 struct cpti_annotation {
@@ -58,7 +55,6 @@ void cpti_annotation_free(struct cpti_annotation *annotation)
 struct piece {
     struct annotated *next;
     uint64_t offset;
-    enum family family;
 };
 
 static void note(void *context, struct cpti_place place)
@@ -68,27 +64,14 @@ static void note(void *context, struct cpti_place place)
     *piece->next++ = (struct annotated){.offset = piece->offset + place.offset,
                                         .cut_bytes = place.cut_bytes,
                                         .form = (unsigned char)place.form,
-                                        .family = (unsigned char)piece->family};
-}
-
-static enum family family_of(enum cpti_piece kind)
-{
-    switch (kind) {
-    case CPTI_PIECE_OTLP_REQUEST:
-        return OTLP;
-    case CPTI_PIECE_ZIPKIN_SPAN:
-    case CPTI_PIECE_ZIPKIN_TRACE:
-        return ZIPKIN;
-    default:
-        return JAEGER;
-    }
+                                        .family = (unsigned char)place.family};
 }
 
 cpt_status cpti_annotation_find(struct cpti_annotation *annotation,
                                 struct cpt_bytes piece, uint64_t offset,
                                 enum cpti_piece kind, uint64_t first, uint64_t count)
 {
-    struct piece at = {.offset = offset, .family = family_of(kind)};
+    struct piece at = {.offset = offset};
     void *items = annotation->items;
     cpt_status status = CPT_LIMIT;
 
@@ -162,12 +145,15 @@ struct words {
 };
 
 static const struct words words_of[] = {
-    [JAEGER] = {"\"tags\":", "[",
-                "{\"key\":\"" CPTI_PATH_ATTRIBUTE "\",\"type\":\"int64\",\"value\":",
-                "", "", "}", "]"},
-    [ZIPKIN] = {"\"tags\":", "{", "\"" CPTI_PATH_ATTRIBUTE "\":", "\"", "\"", "", "}"},
-    [OTLP] = {"\"attributes\":", "[", "{\"key\":\"" CPTI_PATH_ATTRIBUTE "\",\"value\":",
-              "{\"intValue\":\"", "\"}", "}", "]"},
+    [CPTI_PLACE_JAEGER] = {"\"tags\":", "[",
+                           "{\"key\":\"" CPTI_PATH_ATTRIBUTE
+                           "\",\"type\":\"int64\",\"value\":",
+                           "", "", "}", "]"},
+    [CPTI_PLACE_ZIPKIN] = {"\"tags\":", "{", "\"" CPTI_PATH_ATTRIBUTE "\":", "\"", "\"",
+                           "", "}"},
+    [CPTI_PLACE_OTLP] = {"\"attributes\":", "[",
+                         "{\"key\":\"" CPTI_PATH_ATTRIBUTE "\",\"value\":",
+                         "{\"intValue\":\"", "\"}", "}", "]"},
 };
 
 static cpt_status write_attribute(struct copy *copy, const struct annotated *item)

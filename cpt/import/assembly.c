@@ -14,7 +14,15 @@
 
 #include "cpt/cpt_arena.h"
 
-enum { BUCKETS = 1 << 16, BLOCK_BYTES = 2048 };
+enum {
+    BUCKETS = 1 << 18,
+    /* Many traces have one span or two: their texts take little, those of others come
+     * in larger blocks. */
+    FIRST_BLOCK_BYTES = 256,
+    BLOCK_BYTES = 2048,
+    FIRST_SPANS = 2,
+    MALLOC_BYTES = 48 /* that malloc() takes for itself: a trace, a block, its spans */
+};
 
 /* The lines in which a trace stands: in that of age, and in one of the others. */
 enum line { LINE_AGE, LINE_ROOTED, LINE_ROOTLESS, LINES };
@@ -81,7 +89,7 @@ void cpti_assembly_set_now(struct cpti_assembly *assembly, uint64_t now_ns)
 static size_t bytes_of(const struct waiting *waiting)
 {
     return sizeof *waiting + waiting->arena.used_bytes +
-           waiting->capacity * sizeof *waiting->spans;
+           waiting->capacity * sizeof *waiting->spans + MALLOC_BYTES;
 }
 
 static void waiting_free(struct cpti_assembly *assembly, struct waiting *waiting)
@@ -192,7 +200,7 @@ static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_byt
     if (waiting == NULL) {
         return NULL;
     }
-    cpt_arena_init(&waiting->arena, assembly->alloc, BLOCK_BYTES, 0);
+    cpt_arena_init(&waiting->arena, assembly->alloc, FIRST_BLOCK_BYTES, 0);
     waiting->id = id;
     if (!copy(&waiting->arena, &waiting->id)) {
         waiting_free(assembly, waiting);
@@ -221,13 +229,35 @@ static bool copy_like(struct waiting *waiting, struct cpt_bytes *text,
     return copy(&waiting->arena, text);
 }
 
+/* Makes room for one more span. */
+static cpt_status reserve(struct cpti_assembly *assembly, struct waiting *waiting)
+{
+    void *spans = waiting->spans;
+    cpt_status status = CPT_OK;
+
+    if (waiting->capacity == 0 && assembly->spans_max >= FIRST_SPANS) {
+        spans =
+            cpt_alloc_array(assembly->alloc, NULL, FIRST_SPANS, sizeof *waiting->spans);
+        waiting->capacity = spans != NULL ? FIRST_SPANS : 0;
+        status = spans != NULL ? CPT_OK : CPT_NO_MEMORY;
+    } else {
+        status = cpt_alloc_grow(assembly->alloc, &spans, &waiting->capacity,
+                                waiting->count + 1, assembly->spans_max,
+                                sizeof *waiting->spans);
+    }
+    waiting->spans = spans;
+    if (waiting->count == FIRST_SPANS) {
+        waiting->arena.block_bytes = BLOCK_BYTES;
+    }
+    return status;
+}
+
 static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
                       struct cpti_span span)
 {
     const struct cpti_span none = {.id = {"", 0}};
     const struct cpti_span *last =
         waiting->count > 0 ? &waiting->spans[waiting->count - 1] : &none;
-    void *spans = waiting->spans;
     cpt_status status = CPT_OK;
 
     if (waiting->is_refused) {
@@ -245,9 +275,7 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
         !copy(&waiting->arena, &span.note)) {
         return CPT_NO_MEMORY;
     }
-    status = cpt_alloc_grow(assembly->alloc, &spans, &waiting->capacity,
-                            waiting->count + 1, assembly->spans_max, sizeof span);
-    waiting->spans = spans;
+    status = reserve(assembly, waiting);
     if (status == CPT_OK) {
         waiting->spans[waiting->count++] = span;
     }
@@ -360,12 +388,12 @@ uint64_t cpti_assembly_taken_ns(const struct cpti_assembly *assembly)
 
 void cpti_assembly_remove(struct cpti_assembly *assembly,
                           bool (*is_unwanted)(void *context, struct cpt_bytes trace,
-                                              size_t span_count),
+                                              size_t span_count, size_t bytes),
                           void *context)
 {
     for (struct waiting *next, *at = assembly->first[LINE_AGE]; at != NULL; at = next) {
         next = at->after[LINE_AGE];
-        if (is_unwanted(context, at->id, at->count)) {
+        if (is_unwanted(context, at->id, at->count, bytes_of(at))) {
             leave(assembly, at);
             waiting_free(assembly, at);
         }

@@ -56,11 +56,11 @@ cpt_status cpti_assembly_take_ended(struct cpti_assembly *assembly, uint64_t qui
 /* When the first span came of the trace that was taken last, and is borrowed. */
 uint64_t cpti_assembly_taken_ns(const struct cpti_assembly *assembly);
 
-/* Removes the traces that @is_unwanted says, which is given the id and the number of
- * spans of each. */
+/* Removes the traces that @is_unwanted says, which is given the id of each, how many
+ * spans it has, and bytes. */
 void cpti_assembly_remove(struct cpti_assembly *assembly,
                           bool (*is_unwanted)(void *context, struct cpt_bytes trace,
-                                              size_t span_count),
+                                              size_t span_count, size_t bytes),
                           void *context);
 
 /* Frees what @trace has, which waits, and refuses what comes of it later: CPT_LIMIT. It

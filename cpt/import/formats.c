@@ -3,6 +3,10 @@
 /* formats.c - what the readers of spans share; see formats.h */
 #include "cpt/import/formats.h"
 
+#include "cpt/hash_index.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -75,11 +79,13 @@ unsigned char cpti_read_kind(struct cpt_bytes word)
 /* X(rank, key). How well an attribute names the callee. */
 #define PEER_MAP(X)                                                                    \
     X(1, "db.system")                                                                  \
-    X(2, "messaging.system")                                                           \
-    X(3, "peer.address")                                                               \
-    X(4, "net.peer.name")                                                              \
-    X(5, "server.address")                                                             \
-    X(6, "peer.service")
+    X(2, "db.system.name")                                                             \
+    X(3, "messaging.system")                                                           \
+    X(4, "peer.address")                                                               \
+    X(5, "net.peer.name")                                                              \
+    X(6, "server.address")                                                             \
+    X(7, "peer.service")                                                               \
+    X(8, "service.peer.name")
 
 /* Sizes of bodies, by today's names and by those before. */
 static bool note_size(struct cpti_span *span, struct cpt_bytes key,
@@ -114,7 +120,13 @@ static unsigned names_peer(struct cpt_bytes key)
     return 0;
 }
 
-unsigned cpti_names_host(struct cpt_bytes key)
+/* --- Processes --- */
+
+enum { RANK_INSTANCE = 1 /* of service.instance.id: unique within its service */ };
+
+/* How well attribute @key of a process names the machine whose clock its spans have; 0:
+ * not at all. */
+static unsigned names_host(struct cpt_bytes key)
 {
     static const char *const keys[] = {
         "service.instance.id", "container.id", "k8s.pod.name", "ip", "hostname",
@@ -126,6 +138,59 @@ unsigned cpti_names_host(struct cpt_bytes key)
         }
     }
     return 0;
+}
+
+/* A hash that is the same in each process: the order of clocks depends on it. */
+static uint64_t hash_text(uint64_t seed, struct cpt_bytes text)
+{
+    uint64_t word = 0;
+    size_t at = 0;
+
+    for (; text.bytes - at > sizeof word; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        seed = cpti_hash_mix(seed ^ word);
+    }
+    word = 0;
+    if (text.bytes > at) {
+        memcpy(&word, text.data + at, text.bytes - at);
+    }
+    return cpti_hash_mix(cpti_hash_mix(seed ^ word) ^ text.bytes);
+}
+
+void cpti_process_note(struct cpti_process *process, struct cpt_bytes key,
+                       struct cpti_attribute value)
+{
+    const unsigned rank = names_host(key);
+    char digits[24];
+
+    process->is_known = true;
+    if (cpti_is_key(key, "service.name")) {
+        process->service = value.text;
+    } else if (rank > process->host_rank && value.text.bytes > 0) {
+        process->host_rank = rank;
+        process->host = value.text;
+    }
+    if (value.is_number) { /* as JSON may write it */
+        (void)snprintf(digits, sizeof digits, "%" PRIu64, value.number);
+        value.text = cpt_bytes_of(digits);
+    }
+    process->said += hash_text(hash_text(value.is_true, key), value.text);
+    if (cpti_is_key(key, "hostname") && value.text.bytes > 0) {
+        process->hostname = hash_text(1, value.text) | 1;
+    }
+}
+
+void cpti_process_give(const struct cpti_process *process, struct cpti_span *span)
+{
+    span->service = process->service;
+    span->host = process->host;
+    span->hostname = process->hostname;
+    span->process = 0;
+    if (process->host_rank == RANK_INSTANCE) {
+        span->process = hash_text(1, process->service) | 1;
+    } else if (process->is_known && process->host.bytes == 0) {
+        span->process = cpti_hash_mix(process->said) | 1;
+    }
 }
 
 /* Attributes by which a span says when it waited; see docs/import.md. */
@@ -183,15 +248,11 @@ bool cpti_attribute_matters(struct cpt_bytes key)
                : key.bytes >= 22 && key.bytes <= 36 && (first == 'h' || first == 'm');
 }
 
-void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
-                         struct cpti_doc_value value)
+static struct cpti_attribute read_value(struct cpti_doc_value value)
 {
     struct cpti_attribute attribute = {.text = {"", 0}};
     int64_t number = 0;
 
-    if (!cpti_attribute_matters(key)) {
-        return;
-    }
     attribute.text = cpti_doc_string(value);
     attribute.is_text = cpti_doc_type(value) == CPTI_DOC_STRING;
     attribute.is_true = cpti_doc_is_true(value);
@@ -199,7 +260,21 @@ void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
         attribute.number = (uint64_t)number;
         attribute.is_number = true;
     }
-    cpti_note_attribute(span, key, attribute);
+    return attribute;
+}
+
+void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_doc_value value)
+{
+    if (cpti_attribute_matters(key)) {
+        cpti_note_attribute(span, key, read_value(value));
+    }
+}
+
+void cpti_process_read(struct cpti_process *process, struct cpt_bytes key,
+                       struct cpti_doc_value value)
+{
+    cpti_process_note(process, key, read_value(value));
 }
 
 /* --- Sampling --- */
@@ -296,12 +371,81 @@ static bool has_array(struct cpti_doc_value object, const char *key)
     return cpti_doc_type(cpti_doc_get(object, key)) == CPTI_DOC_ARRAY;
 }
 
+static bool has_object(struct cpti_doc_value object, const char *key)
+{
+    return cpti_doc_type(cpti_doc_get(object, key)) == CPTI_DOC_OBJECT;
+}
+
+/* Whether @span is one of Jaeger's own form: "spanId" or "span_id", not "spanID". */
+static bool is_domain_span(struct cpti_doc_value span)
+{
+    return (has_string(span, "spanId") && has_string(span, "operationName")) ||
+           (has_string(span, "span_id") && has_string(span, "operation_name"));
+}
+
+static bool is_jaeger_trace(struct cpti_doc_value piece)
+{
+    struct cpti_doc_member first;
+
+    return has_array(piece, "spans") &&
+           !(cpti_doc_first(cpti_doc_get(piece, "spans"), &first) &&
+             is_domain_span(first.value));
+}
+
+/* What a document is by one of its members, which no other kind has. */
+static enum cpti_piece kind_of_member(struct cpt_bytes key, struct cpti_doc_value value)
+{
+    const bool is_object = cpti_doc_type(value) == CPTI_DOC_OBJECT;
+    const bool is_list = cpti_doc_type(value) == CPTI_DOC_ARRAY;
+    struct cpti_doc_member first;
+
+    if ((is_list && cpti_is_key(key, "batches")) ||
+        (is_object && cpti_otlp_is_around(key) &&
+         (has_array(value, "resourceSpans") || has_array(value, "batches")))) {
+        return CPTI_PIECE_OTLP_ANSWER;
+    }
+    if (is_object && cpti_is_key(key, "_source")) {
+        return CPTI_PIECE_INDEX_DOCUMENT;
+    }
+    if ((is_object && cpti_is_key(key, "hits") && has_array(value, "hits")) ||
+        (is_list && cpti_is_key(key, "hits") && cpti_doc_first(value, &first) &&
+         has_object(first.value, "_source")) ||
+        (is_list && cpti_is_key(key, "responses") && cpti_doc_first(value, &first) &&
+         has_array(cpti_doc_get(first.value, "hits"), "hits"))) {
+        return CPTI_PIECE_INDEX_ANSWER;
+    }
+    if (is_object && (cpti_is_key(key, "index") || cpti_is_key(key, "create"))) {
+        return CPTI_PIECE_INDEX_ACTION;
+    }
+    if (cpti_otlp_is_signal(key)) {
+        return CPTI_PIECE_OTHER_SIGNAL;
+    }
+    return CPTI_PIECE_UNKNOWN;
+}
+
+/* What an object is that none of the frequent kinds is. */
+static enum cpti_piece recognise_rare(struct cpti_doc_value piece)
+{
+    enum cpti_piece kind = CPTI_PIECE_UNKNOWN;
+    struct cpti_doc_member member;
+    bool is = cpti_doc_first(piece, &member);
+
+    if (!is && cpti_doc_type(piece) == CPTI_DOC_OBJECT) {
+        return CPTI_PIECE_OTLP_REQUEST; /* one of nothing */
+    }
+    while (is && kind == CPTI_PIECE_UNKNOWN) {
+        kind = kind_of_member(member.key, member.value);
+        is = cpti_doc_next(&member);
+    }
+    return kind;
+}
+
 enum cpti_piece cpti_formats_recognise(struct cpti_doc_value piece)
 {
     if (cpti_doc_type(piece) == CPTI_DOC_ARRAY) {
         return CPTI_PIECE_ZIPKIN_TRACE;
     }
-    if (has_array(piece, "spans")) {
+    if (is_jaeger_trace(piece)) {
         return CPTI_PIECE_JAEGER_TRACE;
     }
     if (has_array(piece, "resourceSpans")) {
@@ -312,7 +456,23 @@ enum cpti_piece cpti_formats_recognise(struct cpti_doc_value piece)
     }
     return has_string(piece, "id") && has_string(piece, "traceId")
                ? CPTI_PIECE_ZIPKIN_SPAN
-               : CPTI_PIECE_UNKNOWN;
+               : recognise_rare(piece);
+}
+
+const char *cpti_formats_refusal(struct cpti_doc_value piece)
+{
+    struct cpti_doc_member first;
+
+    if (has_array(piece, "resource_spans")) {
+        return "resource_spans: in OpenTelemetry's JSON, names are as resourceSpans";
+    }
+    if (is_domain_span(piece) ||
+        (cpti_doc_first(cpti_doc_get(piece, "spans"), &first) &&
+         is_domain_span(first.value))) {
+        return "spans of Jaeger's own form, as in its queues; its API, page and index "
+               "have others, which are read";
+    }
+    return "neither a trace of Jaeger or Zipkin nor spans of OpenTelemetry";
 }
 
 static cpt_status read_spans(struct cpti_doc_value array, struct cpti_sink *sink)
@@ -341,6 +501,12 @@ cpt_status cpti_formats_read(struct cpti_doc_value piece, enum cpti_piece kind,
         return cpti_zipkin_span(piece, sink);
     case CPTI_PIECE_OTLP_REQUEST:
         return cpti_otlp_request(piece, sink);
+    case CPTI_PIECE_OTLP_ANSWER:
+        return cpti_otlp_answer(piece, sink);
+    case CPTI_PIECE_INDEX_DOCUMENT:
+        return cpti_index_document(piece, sink);
+    case CPTI_PIECE_INDEX_ANSWER:
+        return cpti_index_answer(piece, sink);
     default:
         return CPT_OK;
     }

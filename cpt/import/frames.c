@@ -25,8 +25,10 @@ enum {
     TYPE_32_BITS = 5
 };
 
-/* Reads the varint at *@at. false: it does not end before @bytes. */
-static bool read_varint(const char *data, size_t bytes, size_t *at, uint64_t *number)
+/* Reads the varint at *@at. CPT_TRUNCATED if it does not end before @bytes, CPT_CORRUPT
+ * if it has more than 64 bits. */
+static cpt_status read_varint(const char *data, size_t bytes, size_t *at,
+                              uint64_t *number)
 {
     enum { BITS = 7, SHIFT_MAX = 63 };
 
@@ -35,11 +37,14 @@ static bool read_varint(const char *data, size_t bytes, size_t *at, uint64_t *nu
         const unsigned char byte = (unsigned char)data[(*at)++];
 
         *number |= (uint64_t)(byte & 0x7f) << shift;
+        if (shift == SHIFT_MAX && byte > 1) {
+            return CPT_CORRUPT;
+        }
         if (byte < 0x80) {
-            return true;
+            return CPT_OK;
         }
     }
-    return false;
+    return CPT_TRUNCATED;
 }
 
 /* Whether @tag may begin a message within a ResourceSpans; 20 may in theory, but is a
@@ -66,7 +71,7 @@ static bool is_nested(const char *head, size_t bytes)
         if ((tag & 7) != TYPE_LENGTH) {
             return true;
         }
-        if (!read_varint(head, bytes, &at, &length) || within < at - from ||
+        if (read_varint(head, bytes, &at, &length) != CPT_OK || within < at - from ||
             length > within - (at - from)) {
             return false;
         }
@@ -180,23 +185,25 @@ static cpt_status next_field(struct cpti_window *window, bool *is_spans,
 {
     static const size_t fixed[] = {[TYPE_64_BITS] = 8, [TYPE_32_BITS] = 4};
     cpt_status status = cpti_window_need(window, HEADER_BYTES_MAX);
+    const char *head = window->buffer + window->start;
     const size_t there = window->end - window->start;
     uint64_t tag = 0;
     uint64_t number = 0;
     size_t at = 0;
-    bool is_whole = false;
+    cpt_status found = CPT_OK;
 
     if ((status != CPT_OK && status != CPT_END) || there == 0) {
         return status;
     }
-    is_whole =
-        read_varint(window->buffer + window->start, there, &at, &tag) && tag >> 3 != 0;
+    found = read_varint(head, there, &at, &tag);
+    if (found == CPT_OK && (tag >> 3 == 0 || tag > UINT32_MAX)) {
+        return not_protobuf(window, error);
+    }
     *is_spans = tag == RESOURCE_SPANS;
     switch (tag & 7) {
     case TYPE_NUMBER:
     case TYPE_LENGTH:
-        is_whole = is_whole &&
-                   read_varint(window->buffer + window->start, there, &at, &number);
+        found = found == CPT_OK ? read_varint(head, there, &at, &number) : found;
         break;
     case TYPE_64_BITS:
     case TYPE_32_BITS:
@@ -205,11 +212,11 @@ static cpt_status next_field(struct cpti_window *window, bool *is_spans,
     default:
         return not_protobuf(window, error);
     }
-    if (!is_whole && status == CPT_END) {
+    if (found == CPT_TRUNCATED && status == CPT_END) {
         return cut_short(window, error);
     }
     number = (tag & 7) == TYPE_LENGTH ? number : 0;
-    if (!is_whole || number > UINT64_MAX - at) {
+    if (found != CPT_OK || number > UINT64_MAX - at) {
         return not_protobuf(window, error);
     }
     return take(window, at + number, error);

@@ -10,11 +10,16 @@
  *                  "tags": [{"key": "span.kind", "value": "server"}]}]}
  *
  * Times are microseconds. A reference to another trace is no parent. Of several, the
- * first CHILD_OF is the parent, else the first FOLLOWS_FROM. Spans of Elasticsearch
- * have their process inline. From the API, whole spans may be nested in references:
- * they come by themselves, too.
+ * first CHILD_OF is the parent, else the first FOLLOWS_FROM. From the API, whole spans
+ * may be nested in references: they come by themselves, too.
+ *
+ * Spans of Elasticsearch have their process inline, and some tags, or all, as fields of
+ * an object, whose names have another character for the dot; which, is configured:
+ *
+ *      "tag": {"span@kind": "server", "error": true}
  */
 #include "cpt/import/formats.h"
+#include "cpt/import/ids.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +30,7 @@ static const uint64_t ns_per_us = 1000;
 
 struct process {
     struct cpt_bytes id;
-    struct cpt_bytes service;
-    struct cpt_bytes host;
+    struct cpti_process process;
 };
 
 /* Those of a trace; if they are not few, in the order of their ids. */
@@ -39,31 +43,45 @@ struct processes {
     struct process few[FEW];
 };
 
-static struct cpt_bytes service_of(struct cpti_doc_value process)
+/* Bytes of a key of an object of tags: more than any key that matters has. */
+enum { FIELD_BYTES_MAX = 40 };
+
+/* The key of a tag that is the field @key of an object, in @text. Whatever stands for
+ * the dot, letters and digits do not, nor what keys have themselves. */
+static struct cpt_bytes dotted(struct cpt_bytes key, char text[FIELD_BYTES_MAX])
 {
-    return cpti_doc_string(cpti_doc_get(process, "serviceName"));
+    if (key.bytes > FIELD_BYTES_MAX) {
+        return cpt_bytes_of("");
+    }
+    for (size_t i = 0; i < key.bytes; i++) {
+        const char byte = key.data[i];
+        const bool is_letter = (byte >= 'a' && byte <= 'z') ||
+                               (byte >= 'A' && byte <= 'Z') ||
+                               (byte >= '0' && byte <= '9');
+
+        text[i] = is_letter || byte == '_' || byte == '-' ? byte : '.';
+    }
+    return (struct cpt_bytes){text, key.bytes};
 }
 
-/* The best of the tags that name the machine. */
-static struct cpt_bytes host_of(struct cpti_doc_value process)
+static struct cpti_process process_of(struct cpti_doc_value json)
 {
-    struct cpt_bytes host = {"", 0};
+    struct cpti_process process = {.service = {"", 0}};
+    char key[FIELD_BYTES_MAX];
     struct cpti_doc_member member;
-    unsigned best = 0;
 
-    for (bool is = cpti_doc_first(cpti_doc_get(process, "tags"), &member); is;
+    for (bool is = cpti_doc_first(cpti_doc_get(json, "tags"), &member); is;
          is = cpti_doc_next(&member)) {
-        const unsigned rank =
-            cpti_names_host(cpti_doc_string(cpti_doc_get(member.value, "key")));
-        const struct cpt_bytes value =
-            cpti_doc_string(cpti_doc_get(member.value, "value"));
-
-        if (rank > best && value.bytes > 0) {
-            best = rank;
-            host = value;
-        }
+        cpti_process_read(&process, cpti_doc_string(cpti_doc_get(member.value, "key")),
+                          cpti_doc_get(member.value, "value"));
     }
-    return host;
+    for (bool is = cpti_doc_first(cpti_doc_get(json, "tag"), &member); is;
+         is = cpti_doc_next(&member)) {
+        cpti_process_read(&process, dotted(member.key, key), member.value);
+    }
+    cpti_process_read(&process, cpt_bytes_of("service.name"),
+                      cpti_doc_get(json, "serviceName"));
+    return process;
 }
 
 static int compare(const void *left, const void *right)
@@ -120,8 +138,8 @@ static cpt_status processes_read(struct processes *processes,
             processes_grow(processes) != CPT_OK) {
             return CPT_NO_MEMORY;
         }
-        processes->items[processes->count++] = (struct process){
-            member.key, service_of(member.value), host_of(member.value)};
+        processes->items[processes->count++] =
+            (struct process){member.key, process_of(member.value)};
     }
     if (processes->count > FEW) {
         qsort(processes->items, processes->count, sizeof(struct process), compare);
@@ -152,10 +170,10 @@ static const struct process *processes_find(const struct processes *processes,
 static void read_process(const struct processes *processes, struct cpt_bytes id,
                          struct cpti_span *span)
 {
+    const struct cpti_process unknown = {.service = {"", 0}};
     const struct process *found = processes_find(processes, id);
 
-    span->service = found != NULL ? found->service : (struct cpt_bytes){"", 0};
-    span->host = found != NULL ? found->host : (struct cpt_bytes){"", 0};
+    cpti_process_give(found != NULL ? &found->process : &unknown, span);
 }
 
 /* --- Spans --- */
@@ -181,7 +199,7 @@ static void read_reference(struct cpti_doc_value reference, struct cpt_bytes tra
         }
     }
     follows = cpti_is_key(type, "FOLLOWS_FROM");
-    if ((of.bytes > 0 && !cpti_ids_equal(of, trace)) ||
+    if ((of.bytes > 0 && !cpti_is_one_trace(of, trace)) ||
         (!follows && !cpti_is_key(type, "CHILD_OF")) ||
         (span->parent.bytes > 0 && (follows || !span->is_async))) {
         return;
@@ -227,6 +245,17 @@ static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
     }
 }
 
+/* The same of an object whose members are tags. */
+static void read_tag_fields(struct cpti_doc_value tags, struct cpti_span *span)
+{
+    char key[FIELD_BYTES_MAX];
+    struct cpti_doc_member member;
+
+    for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
+        cpti_read_attribute(span, dotted(member.key, key), member.value);
+    }
+}
+
 /* Reads @json, a span, whose trace is @trace if it does not say. */
 static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
                             const struct processes *processes, struct cpti_sink *sink)
@@ -235,8 +264,6 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
     struct cpti_doc_value references = {NULL, 0};
     struct cpt_bytes old_parent = {"", 0};
     struct cpti_doc_member member;
-    bool has_start = false;
-    bool has_duration = false;
 
     for (bool is = cpti_doc_first(json, &member); is; is = cpti_doc_next(&member)) {
         if (cpti_is_key(member.key, "spanID")) {
@@ -246,18 +273,22 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
         } else if (cpti_is_key(member.key, "operationName")) {
             span.operation = cpti_doc_string(member.value);
         } else if (cpti_is_key(member.key, "startTime")) {
-            has_start = cpti_read_time(member.value, ns_per_us, &span.start_ns);
+            span.has_start = cpti_read_time(member.value, ns_per_us, &span.start_ns);
         } else if (cpti_is_key(member.key, "duration")) {
-            has_duration = cpti_read_time(member.value, ns_per_us, &span.duration_ns);
+            span.has_duration =
+                cpti_read_time(member.value, ns_per_us, &span.duration_ns);
         } else if (cpti_is_key(member.key, "references")) {
             references = member.value;
         } else if (cpti_is_key(member.key, "parentSpanID")) {
             old_parent = cpti_doc_string(member.value);
         } else if (cpti_is_key(member.key, "tags")) {
             read_tags(member.value, &span);
+        } else if (cpti_is_key(member.key, "tag")) {
+            read_tag_fields(member.value, &span);
         } else if (cpti_is_key(member.key, "process")) {
-            span.service = service_of(member.value);
-            span.host = host_of(member.value);
+            const struct cpti_process process = process_of(member.value);
+
+            cpti_process_give(&process, &span);
         } else if (cpti_is_key(member.key, "processID")) {
             read_process(processes, cpti_doc_string(member.value), &span);
         }
@@ -266,7 +297,7 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
     if (span.parent.bytes == 0) {
         span.parent = old_parent;
     }
-    span.has_time = has_start && has_duration;
+    span.has_time = span.has_start && span.has_duration;
     return cpti_sink_take(sink, trace, &span);
 }
 

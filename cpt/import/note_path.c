@@ -488,7 +488,7 @@ cpt_status cpti_noted_read(struct reading *reading)
     struct cpti_spans *spans = reading->spans;
     cpt_status status = CPT_OK;
 
-    if (spans->count == 0 || !spans->heeds_notes ||
+    if (spans->count == 0 || spans->mode != CPTI_SPANS_EXACT ||
         spans->items[spans->root].note.bytes == 0) {
         return CPT_END;
     }

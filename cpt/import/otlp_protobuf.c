@@ -20,7 +20,16 @@
 
 #include "otlp_trace.pb.h"
 
-enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, STATUS_ERROR = 2 };
+enum {
+    TRACE_ID_BYTES = 16,
+    SPAN_ID_BYTES = 8,
+    STATUS_ERROR = 2,
+    /* the last field that version 1.x has */
+    REQUEST_TAG_MAX = 1,
+    RESOURCE_SPANS_TAG_MAX = 3,
+    SCOPE_SPANS_TAG_MAX = 3,
+    SPAN_TAG_MAX = 16
+};
 
 /* A message that is being read, and the field at hand. */
 struct fields {
@@ -98,17 +107,6 @@ static bool take_varint(struct fields *fields, uint64_t *number)
     return follow(fields, &stream, pb_decode_varint(&stream, number));
 }
 
-/* A tag of three bytes and more. */
-static bool take_long_tag(struct fields *fields)
-{
-    pb_istream_t stream = stream_of(fields);
-    bool is_end = false;
-
-    return follow(fields, &stream,
-                  pb_decode_tag(&stream, &fields->type, &fields->tag, &is_end) &&
-                      fields->tag != 0);
-}
-
 /* The next field, whose value is to be read or passed. false: there is none. */
 static bool next(struct fields *fields)
 {
@@ -117,12 +115,12 @@ static bool next(struct fields *fields)
     if (fields->damaged != NULL || fields->at == fields->end) {
         return false;
     }
-    if (!take_short(fields, &word)) {
-        return take_long_tag(fields);
+    if (!take_varint(fields, &word)) {
+        return false;
     }
     fields->tag = (uint32_t)(word >> 3);
     fields->type = (pb_wire_type_t)(word & 7);
-    return fields->tag != 0 || fail(fields, fields->at);
+    return (fields->tag != 0 && word <= UINT32_MAX) || fail(fields, fields->at);
 }
 
 /* Passes a value of any type but bytes. */
@@ -266,9 +264,8 @@ static bool take_attribute(struct fields *above, struct cpt_bytes *key,
 
 /* The service that a Resource names, and whose clock its spans have. */
 static void read_resource(struct fields *above, struct cpt_bytes message,
-                          struct cpti_span *common)
+                          struct cpti_process *process)
 {
-    unsigned best = 0;
     struct fields fields = fields_of(message);
     struct cpt_bytes given;
     struct cpt_bytes key;
@@ -277,15 +274,7 @@ static void read_resource(struct fields *above, struct cpt_bytes message,
         if (fields.tag != cpti_otlp_Resource_attributes_tag) {
             pass(&fields);
         } else if (take_attribute(&fields, &key, &given)) {
-            const struct cpti_attribute value = read_value(&fields, given);
-            const unsigned rank = cpti_names_host(key);
-
-            if (cpti_is_key(key, "service.name")) {
-                common->service = value.text;
-            } else if (rank > best && value.text.bytes > 0) {
-                best = rank;
-                common->host = value.text;
-            }
+            cpti_process_note(process, key, read_value(&fields, given));
         }
     }
     hand_up(above, &fields);
@@ -299,6 +288,7 @@ struct raw_span {
     struct cpt_bytes id;
     struct cpt_bytes parent;
     uint64_t end_ns;
+    uint64_t unknown_fields;
     struct cpti_span span;
 };
 
@@ -380,6 +370,7 @@ static void read_span_field(struct fields *fields, struct raw_span *raw)
         read_status(fields, &raw->span);
         break;
     default:
+        raw->unknown_fields += fields->tag > SPAN_TAG_MAX;
         pass(fields);
     }
 }
@@ -401,6 +392,7 @@ static cpt_status read_span(struct fields *above, struct cpt_bytes message,
     if (above->damaged != NULL) {
         return CPT_OK;
     }
+    sink->unknown_fields += raw.unknown_fields;
     if (raw.trace.bytes != TRACE_ID_BYTES || raw.id.bytes != SPAN_ID_BYTES ||
         (raw.parent.bytes != 0 && raw.parent.bytes != SPAN_ID_BYTES)) {
         sink->refused++;
@@ -410,9 +402,8 @@ static cpt_status read_span(struct fields *above, struct cpt_bytes message,
     span->id = hex_of(raw.id, ids + (size_t)2 * TRACE_ID_BYTES);
     span->parent =
         hex_of(raw.parent, ids + (size_t)2 * (TRACE_ID_BYTES + SPAN_ID_BYTES));
-    /* a span without an end has not ended */
-    span->has_time = raw.end_ns >= span->start_ns && raw.end_ns != 0;
-    span->duration_ns = span->has_time ? raw.end_ns - span->start_ns : 0;
+    span->has_start = true;
+    cpti_read_end(span, raw.end_ns);
     return cpti_sink_take(sink, trace, span);
 }
 
@@ -427,6 +418,9 @@ static cpt_status read_scope(struct fields *above, struct cpt_bytes message,
 
     while (status == CPT_OK && next(&fields)) {
         if (fields.tag != cpti_otlp_ScopeSpans_spans_tag) {
+            if (fields.tag > SCOPE_SPANS_TAG_MAX) {
+                cpti_sink_unknown(sink);
+            }
             pass(&fields);
         } else if (take_bytes(&fields, &span)) {
             status = read_span(&fields, span, common, sink);
@@ -440,6 +434,7 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
                                       struct cpti_sink *sink)
 {
     struct fields fields = fields_of(message);
+    struct cpti_process process = {.service = {"", 0}, .is_known = true};
     struct cpti_span common = {.id = {"", 0}};
     struct cpt_bytes found = {"", 0};
     cpt_status status = CPT_OK;
@@ -448,16 +443,20 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
         if (fields.tag != cpti_otlp_ResourceSpans_resource_tag) {
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
-            read_resource(&fields, found, &common);
+            read_resource(&fields, found, &process);
         }
     }
     hand_up(above, &fields);
     if (above->damaged != NULL) {
         return CPT_OK;
     }
+    cpti_process_give(&process, &common);
     fields = fields_of(message);
     while (status == CPT_OK && next(&fields)) {
         if (fields.tag != cpti_otlp_ResourceSpans_scope_spans_tag) {
+            if (fields.tag > RESOURCE_SPANS_TAG_MAX) {
+                cpti_sink_unknown(sink);
+            }
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
             status = read_scope(&fields, found, &common, sink);
@@ -476,6 +475,7 @@ cpt_status cpti_otlp_protobuf(struct cpt_bytes request, struct cpti_sink *sink,
 
     while (status == CPT_OK && next(&fields)) {
         if (fields.tag != cpti_otlp_Traces_resource_spans_tag) {
+            sink->unknown_fields += fields.tag > REQUEST_TAG_MAX;
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
             status = read_resource_spans(&fields, found, sink);

@@ -7,6 +7,7 @@
 #include "cpt/import/assembly.h"
 #include "cpt/import/formats.h"
 #include "cpt/import/frames.h"
+#include "cpt/import/ids.h"
 #include "cpt/import/inflate.h"
 #include "cpt/import/json.h"
 
@@ -48,6 +49,7 @@ struct cpti_traces {
     struct cpti_assembly *assembly;
     struct cpti_annotation *annotation; /* or NULL */
     uint64_t number;                    /* of the next span */
+    bool has_base64;                    /* ids of the file are in it */
     bool has_read_all;
     bool has_files; /* more may come */
     /* hashes of the ids of the traces so far */
@@ -152,6 +154,7 @@ cpt_status cpti_traces_open(struct cpti_traces *traces, cpti_read_fn read,
     close_file(traces);
     traces->read_bytes = 0;
     traces->span_bytes = 0;
+    traces->has_base64 = false;
     traces->inflate = cpti_inflate_new(traces->alloc, read, context);
     traces->pieces =
         cpti_pieces_new(traces->alloc, read_text, traces, traces->trace_bytes_max);
@@ -211,7 +214,11 @@ static cpt_status take(void *context, struct cpt_bytes trace,
     if (cpti_spans_count(traces->spans) == 0) {
         traces->trace = trace;
     } else if (!cpti_ids_equal(trace, traces->trace)) {
-        return keep(traces, trace, span);
+        if (!cpti_is_one_trace(trace, traces->trace)) {
+            return keep(traces, trace, span);
+        }
+        /* some tracers hand on the lower half alone: the whole is its id */
+        traces->trace = trace.bytes > traces->trace.bytes ? trace : traces->trace;
     }
     return cpti_spans_add(traces->spans, span);
 }
@@ -236,8 +243,10 @@ static cpt_status read_spans(struct cpti_traces *traces, struct cpti_doc_value r
     cpt_status status = CPT_OK;
 
     sink->number = first;
+    sink->has_base64 = traces->has_base64;
     status = cpti_formats_read(root, kind, sink);
     traces->number = sink->number;
+    traces->has_base64 = sink->has_base64;
     if (status == CPT_OK && traces->annotation != NULL) {
         status = cpti_annotation_find(traces->annotation, piece, offset, kind, first,
                                       sink->number - first);
@@ -252,7 +261,7 @@ static cpt_status read_json(struct cpti_traces *traces, struct cpt_bytes piece,
 {
     struct cpti_doc_value root;
     enum cpti_piece kind = CPTI_PIECE_UNKNOWN;
-    const cpt_status status =
+    cpt_status status =
         cpti_doc_parse(traces->json, piece.data, piece.bytes, &root, error);
 
     if (status != CPT_OK) {
@@ -260,14 +269,34 @@ static cpt_status read_json(struct cpti_traces *traces, struct cpt_bytes piece,
     }
     kind = cpti_formats_recognise(root);
     if (kind == CPTI_PIECE_UNKNOWN) {
-        return cpt_error_set(error, CPT_INVALID, 0,
-                             "neither a trace of Jaeger or Zipkin nor spans of "
-                             "OpenTelemetry");
+        return cpt_error_set(error, CPT_INVALID, 0, "%s", cpti_formats_refusal(root));
     }
+    traces->counts.other_signals += kind == CPTI_PIECE_OTHER_SIGNAL;
+    traces->counts.replaced += cpti_doc_replaced(traces->json);
     traces->spans = kind == CPTI_PIECE_JAEGER_TRACE || kind == CPTI_PIECE_ZIPKIN_TRACE
                         ? spans
                         : NULL;
-    return read_spans(traces, root, piece, offset, kind, sink);
+    status = read_spans(traces, root, piece, offset, kind, sink);
+    return status == CPT_VERSION
+               ? cpt_error_set(error, CPT_INVALID, 0,
+                               "spans of version 1 of Zipkin; its /api/v2 answers "
+                               "those of version 2, which are read")
+               : status;
+}
+
+/* What became of the fields that @sink does not know, of a piece that had @span_count
+ * spans: if there are no spans, they may be in those. */
+static cpt_status judge_unknown(struct cpti_traces *traces,
+                                const struct cpti_sink *sink, uint64_t span_count,
+                                struct cpt_error *error)
+{
+    if (sink->has_unknown_around && span_count + sink->refused == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "no span, but fields that OpenTelemetry's protocol 1.x "
+                             "does not have");
+    }
+    traces->counts.unknown_fields += sink->unknown_fields;
+    return CPT_OK;
 }
 
 /* A cpti_read_fn. */
@@ -328,6 +357,10 @@ static cpt_status read_piece(struct cpti_traces *traces,
         traces->counts.messages++;
         traces->spans = NULL;
         status = cpti_otlp_protobuf(piece, &sink, &found);
+    }
+    if (status == CPT_OK) {
+        status =
+            judge_unknown(traces, &sink, traces->counts.spans - span_count, &found);
     }
     traces->counts.refused_spans += sink.refused;
     if (traces->counts.spans != span_count) {

@@ -52,6 +52,9 @@ struct cpti_traces_counts {
     uint64_t messages;       /* of protobuf; no places are noted in them */
     uint64_t cut_traces;     /* taken before the end of the file, for want of memory */
     uint64_t again;          /* traces with the id of an earlier one */
+    uint64_t other_signals;  /* documents with metrics, logs or profiles, passed over */
+    uint64_t unknown_fields; /* that OpenTelemetry's protocol 1.x does not have */
+    uint64_t replaced;       /* characters that are none: U+FFFD stands for them */
 };
 
 struct cpti_traces;

@@ -9,10 +9,17 @@
  *       "localEndpoint": {"serviceName": "front"},
  *       "remoteEndpoint": {"serviceName": "db"}, "tags": {"error": "..."}}
  *
- * Times are microseconds; both may be missing. The two sides of a call may have one id
- * (spans.h). An endpoint's address ("ipv4", "ipv6") stands for a clock.
+ * Times are microseconds; both may be missing. The sides of a call may have one id
+ * (span_ids.c); "shared" is what the called side says then. An endpoint's address
+ * ("ipv4", "ipv6") stands for a clock.
+ *
+ * Version 1 has no "localEndpoint": a span's sides, their times and services are in
+ * annotations ("cs", "sr", ...), which have endpoints. It is refused, as read like
+ * version 2 it has calls without services.
  */
 #include "cpt/import/formats.h"
+
+#include <limits.h>
 
 static const uint64_t ns_per_us = 1000;
 
@@ -21,11 +28,19 @@ static struct cpt_bytes service_of(struct cpti_doc_value endpoint)
     return cpti_doc_string(cpti_doc_get(endpoint, "serviceName"));
 }
 
-static struct cpt_bytes host_of(struct cpti_doc_value endpoint)
+/* Whose the spans of @endpoint are. Without an address its service and port tell it. */
+static struct cpti_process process_of(struct cpti_doc_value endpoint)
 {
-    const struct cpt_bytes host = cpti_doc_string(cpti_doc_get(endpoint, "ipv4"));
+    struct cpti_process process = {.service = {"", 0}};
 
-    return host.bytes > 0 ? host : cpti_doc_string(cpti_doc_get(endpoint, "ipv6"));
+    cpti_process_read(&process, cpt_bytes_of("port"), cpti_doc_get(endpoint, "port"));
+    cpti_process_read(&process, cpt_bytes_of("service.name"),
+                      cpti_doc_get(endpoint, "serviceName"));
+    process.host = cpti_doc_string(cpti_doc_get(endpoint, "ipv4"));
+    if (process.host.bytes == 0) {
+        process.host = cpti_doc_string(cpti_doc_get(endpoint, "ipv6"));
+    }
+    return process;
 }
 
 static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
@@ -37,14 +52,24 @@ static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
     }
 }
 
+/* Whether the first of @annotations has what only those of version 1 have. */
+static bool have_endpoints(struct cpti_doc_value annotations)
+{
+    struct cpti_doc_member first;
+
+    return cpti_doc_first(annotations, &first) &&
+           cpti_doc_type(cpti_doc_get(first.value, "endpoint")) != CPTI_DOC_NONE;
+}
+
 cpt_status cpti_zipkin_span(struct cpti_doc_value json, struct cpti_sink *sink)
 {
     struct cpti_span span = {.id = {"", 0}};
     struct cpt_bytes trace = {"", 0};
     struct cpt_bytes remote = {"", 0};
     struct cpti_doc_member member;
-    bool has_start = false;
-    bool has_duration = false;
+    bool is_version_1 = false;
+    bool is_shared = false;
+    bool has_local = false;
 
     for (bool is = cpti_doc_first(json, &member); is; is = cpti_doc_next(&member)) {
         if (cpti_is_key(member.key, "id")) {
@@ -57,22 +82,38 @@ cpt_status cpti_zipkin_span(struct cpti_doc_value json, struct cpti_sink *sink)
             span.operation = cpti_doc_string(member.value);
         } else if (cpti_is_key(member.key, "kind")) {
             span.kind = cpti_read_kind(cpti_doc_string(member.value));
+        } else if (cpti_is_key(member.key, "shared")) {
+            is_shared = cpti_doc_is_true(member.value);
         } else if (cpti_is_key(member.key, "timestamp")) {
-            has_start = cpti_read_time(member.value, ns_per_us, &span.start_ns);
+            span.has_start = cpti_read_time(member.value, ns_per_us, &span.start_ns);
         } else if (cpti_is_key(member.key, "duration")) {
-            has_duration = cpti_read_time(member.value, ns_per_us, &span.duration_ns);
+            span.has_duration =
+                cpti_read_time(member.value, ns_per_us, &span.duration_ns);
         } else if (cpti_is_key(member.key, "localEndpoint")) {
-            span.service = service_of(member.value);
-            span.host = host_of(member.value);
+            const struct cpti_process process = process_of(member.value);
+
+            has_local = true;
+            cpti_process_give(&process, &span);
         } else if (cpti_is_key(member.key, "remoteEndpoint")) {
             remote = service_of(member.value);
         } else if (cpti_is_key(member.key, "tags")) {
             read_tags(member.value, &span);
+        } else if (cpti_is_key(member.key, "annotations")) {
+            is_version_1 |= have_endpoints(member.value);
+        } else if (cpti_is_key(member.key, "binaryAnnotations")) {
+            is_version_1 = true;
         }
+    }
+    if (is_version_1 && !has_local) {
+        return CPT_VERSION;
+    }
+    if (is_shared && span.kind == CPTI_SPAN_UNKNOWN) {
+        span.kind = CPTI_SPAN_SERVER;
     }
     if (remote.bytes > 0) {
         span.peer = remote;
+        span.peer_rank = UCHAR_MAX; /* better than any tag */
     }
-    span.has_time = has_start && has_duration;
+    span.has_time = span.has_start && span.has_duration;
     return cpti_sink_take(sink, trace, &span);
 }
