@@ -12,8 +12,21 @@
  *
  * So each nanosecond of the root is given to one span. That is the rule of span-based
  * critical paths everywhere (CRISP: Zhang et al., USENIX ATC 2022); tools differ in
- * what "before" is, and here two children may overlap by 1 % of their parent's time,
- * because clocks and threads do. What overlaps is cut from the earlier one.
+ * what "before" is (span_tools.c), and here two children may overlap by 1 % of their
+ * parent's time, because clocks and threads do. What overlaps is cut from the earlier
+ * one.
+ *
+ * A child that goes on after its parent, by more than that, may run in the background.
+ * It is passed over if a child that ends within the parent ran beside it: for that one
+ * the parent may have waited, for the end of the other it has not. It is enough to know
+ * which of those ended last:
+ *
+ *      parent       |==================|
+ *      waited for      |=======|                 ended last within
+ *      passed over       |===================>
+ *      taken, cut                 |==========>
+ *
+ * Those that begin later than that are taken, as something may have held the parent.
  *
  * The children of all spans are put in order once, as most walks need it. Where the end
  * of a span is cut by the one that ended after it, or it tells its waits, its children
@@ -40,8 +53,8 @@ enum {
 
 /* --- Sections --- */
 
-static cpt_status section_add(struct cpti_spans *spans, uint32_t span,
-                              uint64_t start_ns, uint64_t end_ns)
+cpt_status cpti_spans_section_add(struct cpti_spans *spans, uint32_t span,
+                                  uint64_t start_ns, uint64_t end_ns)
 {
     struct cpti_section *last = NULL;
     void *sections = spans->sections;
@@ -152,6 +165,7 @@ static void order_children(struct cpti_spans *spans, struct cpti_span_node *node
 {
     uint32_t *children = &spans->numbers[node->children_at];
 
+    node->in_tree = 0;
     node->is_plain = (node->traits & CPTI_SPAN_TELLS_WAITS) == 0;
     for (uint32_t i = 0; i < node->child_count; i++) {
         const uint32_t child = children[i];
@@ -197,7 +211,7 @@ void cpti_spans_order_children(struct cpti_spans *spans)
     }
 }
 
-static cpt_status key_push(struct cpti_spans *spans, struct cpti_span_key key)
+cpt_status cpti_spans_key_push(struct cpti_spans *spans, struct cpti_span_key key)
 {
     void *keys = spans->keys;
     cpt_status status = CPT_OK;
@@ -215,8 +229,7 @@ static cpt_status key_push(struct cpti_spans *spans, struct cpti_span_key key)
 
 static bool is_wait(const struct cpti_spans *spans, uint32_t number)
 {
-    return spans->mode == CPTI_SPANS_EXACT &&
-           cpti_spans_has(spans, number, CPTI_SPAN_IS_WAIT);
+    return cpti_spans_has(spans, number, CPTI_SPAN_IS_WAIT);
 }
 
 bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number)
@@ -224,8 +237,7 @@ bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number)
     const struct cpti_span_node *node = &spans->nodes[number];
     uint32_t count = 0;
 
-    if (spans->mode != CPTI_SPANS_EXACT ||
-        !cpti_spans_has(spans, number, CPTI_SPAN_TELLS_WAITS)) {
+    if (!cpti_spans_has(spans, number, CPTI_SPAN_TELLS_WAITS)) {
         return false;
     }
     for (uint32_t i = 0; i < node->child_count; i++) {
@@ -263,16 +275,77 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span, bool te
                 spans->queue[open++] = number;
                 continue;
             }
-            status =
-                key_push(spans, (struct cpti_span_key){
-                                    child->end_ns < until_ns ? child->end_ns : until_ns,
-                                    child->start_ns, number});
+            status = cpti_spans_key_push(
+                spans, (struct cpti_span_key){child->end_ns < until_ns ? child->end_ns
+                                                                       : until_ns,
+                                              child->start_ns, number});
         }
     }
     if (spans->key_count > first) {
         sort_keys(spans, &spans->keys[first], spans->key_count - first);
     }
     return status;
+}
+
+/* --- What goes on in the background --- */
+
+/* Whether @child of @parent ends later than it, by more than clocks and threads do: so
+ * @parent did not wait for its end. Both as they came, not as they were cut. */
+static bool outlives(const struct cpti_spans *spans, uint32_t child, uint32_t parent)
+{
+    const struct cpti_span *below = &spans->items[child];
+    const struct cpti_span *above = &spans->items[parent];
+    const uint64_t end_ns = below->start_ns + below->duration_ns;
+    const uint64_t due_ns = above->start_ns + above->duration_ns;
+
+    return spans->nodes[child].end_ns >= spans->nodes[parent].end_ns &&
+           end_ns > due_ns && end_ns - due_ns > above->duration_ns / OVERLAP_SHARE;
+}
+
+/* The children of @visit, as the walk sees them: number @index, and behind the last. */
+static struct cpti_span_key key_at(const struct cpti_spans *spans,
+                                   const struct cpti_span_visit *visit, size_t index)
+{
+    return visit->is_listed
+               ? key_of(spans,
+                        spans->numbers[spans->nodes[visit->span].children_at + index])
+               : spans->keys[index];
+}
+
+static size_t key_end(const struct cpti_spans *spans,
+                      const struct cpti_span_visit *visit)
+{
+    return visit->is_listed ? spans->nodes[visit->span].in_tree : spans->key_count;
+}
+
+/* If a child of @visit, just entered, may outlive its span: of those that do not, the
+ * one that ended last. Else, or if there is none, CPTI_SPAN_NONE. What outlives the
+ * span and began before that is passed over: it ran beside. */
+static struct cpti_span_key last_within(const struct cpti_spans *spans,
+                                        const struct cpti_span_visit *visit)
+{
+    const size_t end = key_end(spans, visit);
+    const size_t first = visit->next_key;
+
+    if (visit->tells || first == end ||
+        key_at(spans, visit, first).end_ns < visit->cursor_ns /* none was cut */) {
+        return (struct cpti_span_key){.span = CPTI_SPAN_NONE};
+    }
+    for (size_t i = first; i < end; i++) {
+        const struct cpti_span_key key = key_at(spans, visit, i);
+
+        if (key.start_ns < key.end_ns && !outlives(spans, key.span, visit->span)) {
+            return key;
+        }
+    }
+    return (struct cpti_span_key){.span = CPTI_SPAN_NONE};
+}
+
+static bool runs_beside(const struct cpti_spans *spans,
+                        const struct cpti_span_visit *visit,
+                        const struct cpti_span_key *key)
+{
+    return key->start_ns < visit->within_ns && outlives(spans, key->span, visit->span);
 }
 
 /* --- The walk --- */
@@ -336,61 +409,43 @@ static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_
     if (!spans->is_exact && node->is_plain && until_ns == node->end_ns) {
         visit->is_listed = true;
         visit->next_key = 0;
-        return CPT_OK;
+    } else {
+        visit->tells = cpti_spans_tells_waits(spans, span);
+        status = push_children(spans, span, visit->tells, until_ns);
+        judge(spans, visit);
     }
-    visit->tells = cpti_spans_tells_waits(spans, span);
-    status = push_children(spans, span, visit->tells, until_ns);
-    judge(spans, visit);
+    visit->within_ns = last_within(spans, visit).end_ns;
     return status;
 }
 
 /* Whether @key is the next child to be picked. */
 static bool is_next(const struct cpti_spans *spans, const struct cpti_span_visit *visit,
-                    const struct cpti_span_key *key, enum cpti_span_mode mode)
+                    const struct cpti_span_key *key)
 {
     const struct cpti_span_node *node = &spans->nodes[visit->span];
 
-    if (key->start_ns >= visit->cursor_ns) {
+    if (key->start_ns >= visit->cursor_ns || runs_beside(spans, visit, key)) {
         return false;
     }
     if (!visit->has_picked || visit->tells || key->end_ns < visit->cursor_ns) {
         return true;
     }
-    return mode != CPTI_SPANS_JAEGER_UI &&
-           key->end_ns - visit->cursor_ns <=
-               (node->end_ns - node->start_ns) / OVERLAP_SHARE;
-}
-
-/* Gives the time from @start_ns to the cursor to the span itself, less what its
- * children took twice. */
-static cpt_status give_own(struct cpti_spans *spans, struct cpti_span_visit *visit,
-                           uint64_t start_ns)
-{
-    const uint64_t own_ns =
-        visit->cursor_ns > start_ns ? visit->cursor_ns - start_ns : 0;
-    const uint64_t taken_ns = visit->overlap_ns < own_ns ? visit->overlap_ns : own_ns;
-
-    visit->overlap_ns -= taken_ns;
-    return section_add(spans, visit->span, start_ns + taken_ns, start_ns + own_ns);
+    return key->end_ns - visit->cursor_ns <=
+           (node->end_ns - node->start_ns) / OVERLAP_SHARE;
 }
 
 /* Goes on in the child of @key; the visit may have moved afterwards. */
 static cpt_status pick(struct cpti_spans *spans, struct cpti_span_visit *visit,
-                       struct cpti_span_key key, enum cpti_span_mode mode)
+                       struct cpti_span_key key)
 {
-    cpt_status status = CPT_OK;
+    const uint64_t end_ns =
+        key.end_ns < visit->cursor_ns ? key.end_ns : visit->cursor_ns;
+    const cpt_status status =
+        cpti_spans_section_add(spans, visit->span, end_ns, visit->cursor_ns);
 
-    if (key.end_ns > visit->cursor_ns) {
-        if (mode == CPTI_SPANS_CRISP) {
-            visit->overlap_ns += key.end_ns - visit->cursor_ns;
-        } else {
-            key.end_ns = visit->cursor_ns;
-        }
-    }
-    status = give_own(spans, visit, key.end_ns);
     visit->cursor_ns = key.start_ns;
     visit->has_picked = true;
-    return status == CPT_OK ? enter(spans, key.span, key.end_ns, false) : status;
+    return status == CPT_OK ? enter(spans, key.span, end_ns, false) : status;
 }
 
 /* --- What spans tell of their waits --- */
@@ -439,19 +494,20 @@ static cpt_status pick_wait(struct cpti_spans *spans, struct cpti_span_visit *vi
     const uint64_t end_ns =
         key.end_ns < visit->cursor_ns ? key.end_ns : visit->cursor_ns;
     const uint32_t found = follow(spans, key.span, end_ns);
-    cpt_status status = section_add(spans, span, end_ns, visit->cursor_ns);
+    cpt_status status = cpti_spans_section_add(spans, span, end_ns, visit->cursor_ns);
 
     note(spans, key.span, end_ns);
     /* what was there already before the wait did not cause it */
     if (found == CPTI_SPAN_NONE || spans->nodes[found].end_ns <= key.start_ns) {
         visit->cursor_ns = key.start_ns;
-        return status == CPT_OK ? section_add(spans, key.span, key.start_ns, end_ns)
-                                : status;
+        return status == CPT_OK
+                   ? cpti_spans_section_add(spans, key.span, key.start_ns, end_ns)
+                   : status;
     }
     if (spans->nodes[found].end_ns < end_ns) {
         visit->cursor_ns = spans->nodes[found].end_ns;
         status = status == CPT_OK
-                     ? section_add(spans, key.span, visit->cursor_ns, end_ns)
+                     ? cpti_spans_section_add(spans, key.span, visit->cursor_ns, end_ns)
                      : status;
     } else {
         visit->cursor_ns = end_ns;
@@ -483,12 +539,12 @@ static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
     const uint32_t span = visit->span;
     const uint64_t start_ns = spans->nodes[span].start_ns;
     const bool is_jump = visit->is_jump;
-    cpt_status status = give_own(spans, visit, start_ns);
+    cpt_status status = cpti_spans_section_add(spans, span, start_ns, visit->cursor_ns);
     uint32_t before = CPTI_SPAN_NONE;
 
     spans->visit_count--;
     spans->key_count = visit->keys_at;
-    if (status == CPT_OK && spans->mode == CPTI_SPANS_EXACT && span != spans->root &&
+    if (status == CPT_OK && span != spans->root &&
         cpti_spans_has(spans, span, CPTI_SPAN_HAS_LINK)) {
         before = follow(spans, span, start_ns);
     }
@@ -496,8 +552,8 @@ static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
         const uint64_t end_ns = spans->nodes[before].end_ns;
 
         if (end_ns < start_ns) { /* it was ready, and its parent did not begin it */
-            status = section_add(spans, cpti_spans_timed_above(spans, span), end_ns,
-                                 start_ns);
+            status = cpti_spans_section_add(spans, cpti_spans_timed_above(spans, span),
+                                            end_ns, start_ns);
         }
         return status == CPT_OK
                    ? enter(spans, before, end_ns < start_ns ? end_ns : start_ns, true)
@@ -510,34 +566,26 @@ static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
 static bool next_child(const struct cpti_spans *spans, struct cpti_span_visit *visit,
                        struct cpti_span_key *key)
 {
-    const struct cpti_span_node *node = &spans->nodes[visit->span];
+    const size_t end = key_end(spans, visit);
 
-    if (visit->is_listed) {
-        while (visit->next_key < node->in_tree) {
-            *key = key_of(spans, spans->numbers[node->children_at + visit->next_key++]);
-            if (is_next(spans, visit, key, spans->mode)) {
-                return true;
-            }
-        }
-        return false;
-    }
-    while (visit->next_key < spans->key_count) {
-        *key = spans->keys[visit->next_key++];
-        if (is_next(spans, visit, key, spans->mode)) {
+    while (visit->next_key < end) {
+        *key = key_at(spans, visit, visit->next_key++);
+        if (is_next(spans, visit, key)) {
             return true;
         }
     }
     return false;
 }
 
-static void begin(struct cpti_spans *spans, enum cpti_span_mode mode)
+static void begin(struct cpti_spans *spans)
 {
+    if (spans->mode != CPTI_SPANS_EXACT) { /* the last walk was as another tool */
+        cpti_spans_settle(spans, CPTI_SPANS_EXACT, false);
+    }
     spans->section_count = 0;
     spans->key_count = 0;
     spans->visit_count = 0;
-    spans->mode = mode;
-    spans->heeds_notes = mode == CPTI_SPANS_EXACT;
-    spans->is_exact = mode == CPTI_SPANS_EXACT;
+    spans->is_exact = true;
     spans->work_left = WORK_FEW + WORK_PER_SPAN * spans->count;
     spans->walk++;
 }
@@ -551,7 +599,10 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
 {
     cpt_status status = CPT_OK;
 
-    begin(spans, mode);
+    if (mode != CPTI_SPANS_EXACT) {
+        return cpti_spans_walk_as_tool(spans, mode, false);
+    }
+    begin(spans);
     status = enter(spans, spans->root, spans->nodes[spans->root].end_ns, true);
     while (spans->visit_count > 0 && status == CPT_OK) {
         struct cpti_span_visit *visit = &spans->visits[spans->visit_count - 1];
@@ -562,7 +613,7 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
         } else if (visit->tells) {
             status = pick_wait(spans, visit, key);
         } else {
-            status = pick(spans, visit, key, mode);
+            status = pick(spans, visit, key);
         }
     }
     reverse(spans);
@@ -570,21 +621,26 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
 }
 
 cpt_status cpti_spans_rival(struct cpti_spans *spans, uint32_t parent, uint32_t number,
-                            uint32_t *rival)
+                            uint32_t *rival, bool *is_background)
 {
     struct cpti_span_visit visit = {.cursor_ns = spans->nodes[parent].until_ns,
                                     .span = parent};
+    struct cpti_span_key within;
     cpt_status status = CPT_OK;
 
     *rival = CPTI_SPAN_NONE;
+    *is_background = false;
     spans->key_count = 0;
     status = push_children(spans, parent, false, visit.cursor_ns);
+    within = last_within(spans, &visit);
+    visit.within_ns = within.end_ns;
     for (size_t i = 0; i < spans->key_count && status == CPT_OK; i++) {
         const struct cpti_span_key *key = &spans->keys[i];
-        const bool is_picked = is_next(spans, &visit, key, spans->mode);
+        const bool is_picked = is_next(spans, &visit, key);
 
         if (key->span == number) {
-            *rival = is_picked ? CPTI_SPAN_NONE : *rival;
+            *is_background = runs_beside(spans, &visit, key);
+            *rival = *is_background ? within.span : is_picked ? CPTI_SPAN_NONE : *rival;
             return CPT_OK;
         }
         if (is_picked) {
