@@ -5,13 +5,24 @@
  *
  *      front: GET /                        a call of cart by front: its bytes are what
  *      '- front: get (client)              either side says, or the larger one if both
- *         '- cart: get (server)            do
+ *         '- cart: get (server)            do; of a client's span that is several calls
+ *                                          only what the callees say
  */
 #include "cpt/import/span_tree.h"
 
 static uint64_t larger(uint64_t left, uint64_t right)
 {
     return left > right ? left : right;
+}
+
+/* Whether the bytes that span @number names, a caller's, are those of one call. */
+static bool is_one_call(struct cpti_spans *spans, uint32_t number)
+{
+    const unsigned kind = spans->items[number].kind;
+
+    return (kind == CPTI_SPAN_CLIENT || kind == CPTI_SPAN_PRODUCER) &&
+           (spans->nodes[number].child_count == 1 ||
+            cpti_spans_role(spans, number) == CPTI_SPAN_CALL);
 }
 
 /* A client's span below which nothing is of another service. */
@@ -33,7 +44,7 @@ static bool is_unanswered(const struct cpti_spans *spans, uint32_t number)
     return span->peer.bytes > 0;
 }
 
-bool cpti_spans_call(const struct cpti_spans *spans, uint32_t number,
+bool cpti_spans_call(struct cpti_spans *spans, uint32_t number,
                      struct cpti_span_call *call)
 {
     const struct cpti_span *span = &spans->items[number];
@@ -61,7 +72,7 @@ bool cpti_spans_call(const struct cpti_spans *spans, uint32_t number,
                                     .to = span->service,
                                     .request_bytes = span->request_bytes,
                                     .reply_bytes = span->reply_bytes};
-    if (above->kind == CPTI_SPAN_CLIENT || above->kind == CPTI_SPAN_PRODUCER) {
+    if (is_one_call(spans, parent)) {
         call->request_bytes = larger(call->request_bytes, above->request_bytes);
         call->reply_bytes = larger(call->reply_bytes, above->reply_bytes);
     }

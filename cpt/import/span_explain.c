@@ -138,6 +138,7 @@ static cpt_status explain_passed(struct cpti_spans *spans, uint32_t number,
     const uint64_t until_ns = spans->nodes[parent].until_ns;
     cpt_status status = CPT_OK;
     uint32_t rival = CPTI_SPAN_NONE;
+    bool is_background = false;
 
     if (cpti_spans_tells_waits(spans, parent)) {
         if (spans->items[number].is_wait) {
@@ -157,11 +158,12 @@ static cpt_status explain_passed(struct cpti_spans *spans, uint32_t number,
         account->by = span_after(spans, until_ns);
         return CPT_OK;
     }
-    status = cpti_spans_rival(spans, parent, number, &rival);
+    status = cpti_spans_rival(spans, parent, number, &rival, &is_background);
     if (status == CPT_OK && rival != CPTI_SPAN_NONE) {
-        account->why = CPTI_SPAN_WHY_HELD;
+        account->why = is_background ? CPTI_SPAN_WHY_BACKGROUND : CPTI_SPAN_WHY_HELD;
         account->by = rival;
-        account->at_ns = spans->nodes[rival].start_ns;
+        account->at_ns =
+            is_background ? spans->nodes[rival].end_ns : spans->nodes[rival].start_ns;
     } else if (status == CPT_OK) {
         explain_elsewhere(spans, number, account);
     }
@@ -170,12 +172,9 @@ static cpt_status explain_passed(struct cpti_spans *spans, uint32_t number,
 
 static int64_t moved(const struct cpti_spans *spans, uint32_t number)
 {
-    for (size_t i = 0; i < spans->clock_count; i++) {
-        if (cpt_bytes_equal(spans->clocks[i].host, spans->items[number].host)) {
-            return spans->clocks[i].offset_ns;
-        }
-    }
-    return 0;
+    const uint32_t clock = spans->nodes[number].clock;
+
+    return clock != CPTI_SPAN_NONE ? spans->clocks[clock].offset_ns : 0;
 }
 
 /* The highest span above @number that was not entered, or CPTI_SPAN_NONE. */
@@ -199,9 +198,11 @@ cpt_status cpti_spans_explain(struct cpti_spans *spans, uint32_t number,
     const struct cpti_span *span = &spans->items[number];
     const struct cpti_span_node *node = &spans->nodes[number];
 
-    *account = (struct cpti_span_account){.by = CPTI_SPAN_NONE,
-                                          .parent = CPTI_SPAN_NONE,
-                                          .moved_ns = moved(spans, number)};
+    *account =
+        (struct cpti_span_account){.by = CPTI_SPAN_NONE,
+                                   .parent = CPTI_SPAN_NONE,
+                                   .moved_ns = moved(spans, number),
+                                   .is_doubted = cpti_spans_is_doubted(spans, number)};
     if (node->fate != CPTI_SPAN_IN_TREE || !span->has_time) {
         explain_dropped(spans, number, account);
         return CPT_OK;

@@ -20,6 +20,8 @@
  *      above        `by`, which is above it, is not on the path
  *      held         `by` held their parent: it ended no earlier, and had begun, at
  *                   `at_ns`, before this one ended
+ *      background   it outlives their parent, and had begun before `by` ended within
+ *                   the parent, at `at_ns`: the parent waited for that one, beside it
  *      late         its parent is on the path only until `at_ns`, where the path
  *                   goes on in `by`; it began no earlier
  *      not_awaited  its parent tells its waits, and none is for it
@@ -34,6 +36,7 @@
     X(MOMENT, "moment")                                                                \
     X(ABOVE, "above")                                                                  \
     X(HELD, "held")                                                                    \
+    X(BACKGROUND, "background")                                                        \
     X(LATE, "late")                                                                    \
     X(NOT_AWAITED, "not_awaited")                                                      \
     X(THERE, "there")                                                                  \
@@ -56,12 +59,14 @@ struct cpti_span_account {
     uint64_t at_ns;
     uint64_t own_ns;   /* its time on the path, … */
     uint64_t below_ns; /* … and that of spans below it */
-    int64_t moved_ns;  /* its host's clock was ahead by so much */
+    int64_t moved_ns;  /* its clock was ahead by so much */
     bool is_cut;       /* to its parent's time */
+    bool is_doubted;   /* it contradicts clocks, and was not believed */
 };
 
 /*
- * Explains span @number, after cpti_spans_walk() in the exact mode.
+ * Explains span @number, after cpti_spans_walk() in the exact mode, or of a set without
+ * a root.
  *
  * CPT_OK; CPT_NO_MEMORY.
  */

@@ -13,9 +13,8 @@
  * Without the server's span the callee is a blind spot. Time in which a span says that
  * it waited, and nothing else has, is its ‹queue›, or what the wait calls itself.
  *
- * Where spans do not say of which side they are, a span is taken for the client's side
- * of a child in another service if both have the same operation, or if it is below a
- * span of its own service and has nothing below it but that child.
+ * Which spans are calls is in span_roles.c. Frames of one name are one frame. Where a
+ * span ends just when another one of its name begins, a label tells them apart.
  */
 #include "cpt/import/span_tree.h"
 
@@ -36,81 +35,14 @@ static size_t put(char *text, size_t at, struct cpt_bytes part)
     return at + part.bytes;
 }
 
-static struct cpt_bytes frame_name(char text[NAME_BYTES], struct cpt_bytes service,
-                                   struct cpt_bytes operation)
+static struct cpt_bytes frame_name(char text[NAME_BYTES],
+                                   const struct cpti_span_frame *frame)
 {
-    size_t bytes = put(text, 0, service.bytes > 0 ? service : cpt_bytes_of("unknown"));
+    size_t bytes = put(text, 0, frame->service);
 
     bytes = put(text, bytes, cpt_bytes_of(": "));
-    bytes = put(text, bytes, operation);
+    bytes = put(text, bytes, frame->operation);
     return (struct cpt_bytes){text, bytes};
-}
-
-/* Whether span @left comes before span @right. */
-static bool is_before(const struct cpti_spans *spans, uint32_t left, uint32_t right)
-{
-    const uint64_t a = spans->nodes[left].start_ns;
-    const uint64_t b = spans->nodes[right].start_ns;
-
-    return a != b ? a < b : cpti_spans_order(spans, left, right) < 0;
-}
-
-/* Whether a span is within a service and has one child: nothing tells it from the
- * client's side of a call to that child. */
-static bool is_one_call(const struct cpti_spans *spans, uint32_t number)
-{
-    const struct cpti_span_node *node = &spans->nodes[number];
-
-    return node->child_count == 1 && node->parent != CPTI_SPAN_NONE &&
-           cpt_bytes_equal(spans->items[node->parent].service,
-                           spans->items[number].service);
-}
-
-/* Whether @child, of a span @number that does not say of which side it is, is the
- * server's side of it. */
-static bool is_server_of_unknown(const struct cpti_spans *spans, uint32_t number,
-                                 const struct cpti_span *child)
-{
-    const struct cpti_span *span = &spans->items[number];
-
-    return child->kind == CPTI_SPAN_UNKNOWN &&
-           !cpt_bytes_equal(child->service, span->service) &&
-           (cpt_bytes_equal(child->operation, span->operation) ||
-            is_one_call(spans, number));
-}
-
-/* The server's side of the call that @span is the client's side of; none if it is not,
- * or if the server said nothing. The first of several. */
-static uint32_t server_of(const struct cpti_spans *spans, uint32_t number)
-{
-    const struct cpti_span_node *node = &spans->nodes[number];
-    const struct cpti_span *span = &spans->items[number];
-    uint32_t found = CPTI_SPAN_NONE;
-
-    if (span->kind != CPTI_SPAN_CLIENT && span->kind != CPTI_SPAN_UNKNOWN) {
-        return CPTI_SPAN_NONE;
-    }
-    for (uint32_t i = 0; i < node->child_count; i++) {
-        const uint32_t other = spans->numbers[node->children_at + i];
-        const struct cpti_span *child = &spans->items[other];
-        const bool is_server = span->kind == CPTI_SPAN_CLIENT
-                                   ? child->kind == CPTI_SPAN_SERVER
-                                   : is_server_of_unknown(spans, number, child);
-
-        if (is_server && child->has_time &&
-            spans->nodes[other].fate == CPTI_SPAN_IN_TREE &&
-            (found == CPTI_SPAN_NONE || is_before(spans, other, found))) {
-            found = other;
-        }
-    }
-    return found;
-}
-
-/* Whether the time of span @number that no child has is its callee's blind spot. */
-static bool is_blind(const struct cpti_spans *spans, uint32_t number)
-{
-    return spans->items[number].kind == CPTI_SPAN_CLIENT &&
-           spans->nodes[number].server == CPTI_SPAN_NONE;
 }
 
 /* The frame of span @number, below that of its parent. */
@@ -118,29 +50,19 @@ static cpt_status frame_make(struct cpti_spans *spans, struct cpt_path *path,
                              uint32_t number)
 {
     struct cpti_span_node *node = &spans->nodes[number];
-    const struct cpti_span *span = &spans->items[number];
-    const struct cpti_span_node *parent =
-        node->parent == CPTI_SPAN_NONE ? NULL : &spans->nodes[node->parent];
-    struct cpt_bytes service = span->service;
+    const uint32_t above = node->parent == CPTI_SPAN_NONE
+                               ? CPT_FRAME_NONE
+                               : spans->nodes[node->parent].frame;
+    struct cpti_span_frame frame;
     char text[NAME_BYTES];
 
-    node->server = span->has_time ? server_of(spans, number) : CPTI_SPAN_NONE;
-    if (parent != NULL && !span->has_time) {
-        node->frame = parent->frame; /* passed over */
+    cpti_spans_frame(spans, number, &frame);
+    if (above != CPT_FRAME_NONE &&
+        (frame.role == CPTI_SPAN_PASSED || frame.role == CPTI_SPAN_CALLEE)) {
+        node->frame = above;
         return CPT_OK;
     }
-    if (parent != NULL && parent->server == number) {
-        node->frame = parent->frame; /* of the call */
-        return CPT_OK;
-    }
-    if (node->server != CPTI_SPAN_NONE) {
-        span = &spans->items[node->server];
-        service = span->service;
-    } else if (is_blind(spans, number) && span->peer.bytes > 0) {
-        service = span->peer;
-    }
-    return cpt_path_frame_add(path, parent == NULL ? CPT_FRAME_NONE : parent->frame,
-                              frame_name(text, service, span->operation), CPT_KIND_WORK,
+    return cpt_path_frame_add(path, above, frame_name(text, &frame), CPT_KIND_WORK,
                               &node->frame);
 }
 
@@ -174,44 +96,102 @@ static cpt_status append_below(struct cpt_path *path, struct cpt_segment segment
     return status == CPT_OK ? cpt_path_append(path, segment) : status;
 }
 
-/* What the time of wait @span is, by the span's name. */
-static unsigned wait_kind(const struct cpti_span *span)
+/* The first span above span @number, or itself, that began at @start_ns: the path
+ * entered that then. CPTI_SPAN_NONE if there is none but the root. */
+static uint32_t find_entered(const struct cpti_spans *spans, uint32_t number,
+                             uint64_t start_ns)
 {
-    for (unsigned kind = CPT_KIND_QUEUE; cpt_kind_words(kind) != NULL; kind++) {
-        if (cpt_bytes_equal(span->operation, cpt_bytes_of(cpt_kind_words(kind))) ||
-            cpt_bytes_equal(span->operation, cpt_bytes_of(cpt_kind_word(kind)))) {
-            return kind;
+    uint32_t found = CPTI_SPAN_NONE;
+
+    while (number != spans->root && number != CPTI_SPAN_NONE &&
+           spans->nodes[number].start_ns >= start_ns) {
+        if (cpti_spans_has(spans, number, CPTI_SPAN_HAS_TIME)) {
+            found = number;
         }
+        number = spans->nodes[number].parent;
     }
-    return span->link.bytes > 0 ? CPT_KIND_QUEUE : CPT_KIND_WORK;
+    return found;
 }
 
-static cpt_status append(struct cpti_spans *spans, struct cpt_path *path,
-                         const struct cpti_section *section)
+/* Whether span @number, which the path entered at @start_ns, came right after its
+ * parent's own time, in @before, a frame: as most spans do. */
+static bool follows_parent(const struct cpti_spans *spans, uint32_t number,
+                           uint64_t start_ns, uint32_t before)
 {
-    const struct cpti_span_node *node = &spans->nodes[section->span];
+    const uint32_t parent = spans->nodes[number].parent;
+
+    return parent != CPTI_SPAN_NONE && spans->nodes[parent].frame == before &&
+           spans->nodes[number].frame != before &&
+           spans->nodes[parent].start_ns < start_ns;
+}
+
+/* Labels the last segment, of span @number and from @start_ns on, which the path
+ * entered then, if it was in a frame of the same name until then, but of another span.
+ */
+static cpt_status mark_again(struct cpti_spans *spans, struct cpt_path *path,
+                             uint32_t number, uint64_t start_ns)
+{
+    const size_t count = cpt_path_segment_count(path);
+    const struct cpt_frame *at = NULL;
+    uint32_t entered = CPTI_SPAN_NONE;
+    uint32_t before = CPT_FRAME_NONE;
+    uint32_t frame = CPT_FRAME_NONE;
+    unsigned depth = 0;
+
+    if (count < 2) {
+        return CPT_OK;
+    }
+    before = cpt_path_segment(path, count - 2)->frame;
+    if (follows_parent(spans, number, start_ns, before)) {
+        return CPT_OK;
+    }
+    entered = find_entered(spans, number, start_ns);
+    if (entered == CPTI_SPAN_NONE) {
+        return CPT_OK;
+    }
+    frame = spans->nodes[entered].frame;
+    depth = cpt_path_frame(path, frame)->depth;
+    at = cpt_path_frame(path, before);
+    if (at->depth < depth || depth == CPT_PATH_DEPTH_MAX) {
+        return CPT_OK; /* the deepest frame is of all that is deeper, too */
+    }
+    if (at->kind == CPT_KIND_NETWORK && at->parent == frame &&
+        cpti_spans_role(spans, entered) == CPTI_SPAN_CALLEE) {
+        return CPT_OK; /* the way to the callee */
+    }
+    for (; at->depth > depth; at = cpt_path_frame(path, before)) {
+        before = at->parent;
+    }
+    return before == frame ? cpt_path_label_number(path, CPT_LABEL_AGAIN, depth)
+                           : CPT_OK;
+}
+
+cpt_status cpti_spans_append(struct cpti_spans *spans, struct cpt_path *path,
+                             const struct cpti_section *section)
+{
     struct cpt_segment segment = {.duration_ns = section->end_ns - section->start_ns,
                                   .count = 1};
-    const bool is_wait =
-        spans->mode == CPTI_SPANS_EXACT && spans->items[section->span].is_wait;
-    unsigned kind = is_wait ? wait_kind(&spans->items[section->span]) : CPT_KIND_WORK;
-    cpt_status status = CPT_OK;
+    unsigned kind =
+        spans->mode == CPTI_SPANS_EXACT && spans->items[section->span].is_wait
+            ? cpti_span_wait_kind(&spans->items[section->span])
+            : CPT_KIND_WORK;
+    const bool is_part = kind != CPT_KIND_WORK; /* of its parent */
+    const uint32_t span = is_part ? spans->nodes[section->span].parent : section->span;
+    cpt_status status = frames_make(spans, path, span);
 
-    if (kind != CPT_KIND_WORK) { /* of its parent */
-        node = &spans->nodes[node->parent];
-        status = frames_make(spans, path, (uint32_t)(node - spans->nodes));
-        segment.frame = node->frame;
-        return status == CPT_OK ? append_below(path, segment, kind) : status;
-    }
-    status = frames_make(spans, path, section->span);
-    segment.frame = node->frame;
-    if (status == CPT_OK && is_blind(spans, section->span)) {
+    segment.frame = spans->nodes[span].frame;
+    if (!is_part && cpti_spans_has(spans, span, CPTI_SPAN_IS_BLIND)) {
         kind = CPT_KIND_BLIND_SPOT;
         segment.reason = CPT_REASON_UNSUPPORTED;
-    } else if (node->server != CPTI_SPAN_NONE) {
+    } else if (!is_part && cpti_spans_has(spans, span, CPTI_SPAN_IS_CALL)) {
         kind = CPT_KIND_NETWORK;
     }
-    return status == CPT_OK ? append_below(path, segment, kind) : status;
+    if (status == CPT_OK) {
+        status = append_below(path, segment, kind);
+    }
+    return status == CPT_OK && spans->nodes[span].start_ns == section->start_ns
+               ? mark_again(spans, path, span, section->start_ns)
+               : status;
 }
 
 cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path)
@@ -225,7 +205,7 @@ cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path)
         spans->nodes[i].frame = CPT_FRAME_NONE;
     }
     for (size_t i = 0; i < spans->section_count && status == CPT_OK; i++) {
-        status = append(spans, path, &spans->sections[i]);
+        status = cpti_spans_append(spans, path, &spans->sections[i]);
     }
     return status;
 }

@@ -3,6 +3,8 @@
 /* span_places.c - where in the text of JSON spans have attributes; see span_places.h */
 #include "cpt/import/span_places.h"
 
+#include <string.h>
+
 /* What is left of the text: JSON, so brackets and quotes have their other halves. Even
  * so nothing is read behind `end`. */
 struct text {
@@ -12,6 +14,7 @@ struct text {
 
 /* How a format writes spans. */
 struct way {
+    enum cpti_place_family family;
     const char *id;
     const char *list; /* the key of the attributes … */
     char open;        /* … which are an array of objects, or an object */
@@ -183,7 +186,8 @@ static struct cpti_place place_at(const struct scan *scan, enum cpti_place_form 
 {
     return (struct cpti_place){.offset = (uint64_t)(at - scan->start),
                                .cut_bytes = (uint32_t)cut_bytes,
-                               .form = form};
+                               .form = form,
+                               .family = scan->way->family};
 }
 
 /* The place in @list, the value of the member that has the attributes. */
@@ -237,17 +241,22 @@ static void take_span(struct scan *scan, struct text *text)
     }
 }
 
-static void take_spans(struct scan *scan, struct text *text)
+/* Takes what is at `at`. */
+typedef void take_fn(struct scan *scan, struct text *text);
+
+/* Takes each element of the array at `at` by @take. */
+static void take_each(struct scan *scan, struct text *text, take_fn *take)
 {
     if (enter(text, '[')) {
         while (next(text)) {
-            take_span(scan, text);
+            take(scan, text);
         }
     }
 }
 
-/* Takes the spans of the object at `at`, in its member "spans". */
-static void take_holder(struct scan *scan, struct text *text)
+/* Takes member @wanted of the object at `at` by @take; others are passed. */
+static void take_member(struct scan *scan, struct text *text, const char *wanted,
+                        take_fn *take)
 {
     struct cpt_bytes key = {"", 0};
 
@@ -255,13 +264,26 @@ static void take_holder(struct scan *scan, struct text *text)
         return;
     }
     while (next_member(text, &key)) {
-        if (cpti_is_key(key, "spans")) {
-            take_spans(scan, text);
+        if (key.bytes == strlen(wanted) && memcmp(key.data, wanted, key.bytes) == 0) {
+            take(scan, text);
         } else {
             (void)pass_value(text);
         }
     }
 }
+
+static void take_spans(struct scan *scan, struct text *text)
+{
+    take_each(scan, text, take_span);
+}
+
+/* What has its spans in a member: a trace of Jaeger, a scope of OpenTelemetry. */
+static void take_holder(struct scan *scan, struct text *text)
+{
+    take_member(scan, text, "spans", take_spans);
+}
+
+/* --- OpenTelemetry --- */
 
 /* Takes those of the ResourceSpans at `at`. */
 static void take_resource(struct scan *scan, struct text *text)
@@ -272,18 +294,28 @@ static void take_resource(struct scan *scan, struct text *text)
         return;
     }
     while (next_member(text, &key)) {
-        if (!cpti_is_key(key, "scopeSpans") &&
-            !cpti_is_key(key, "instrumentationLibrarySpans")) {
+        if (cpti_is_key(key, "scopeSpans") ||
+            cpti_is_key(key, "instrumentationLibrarySpans")) {
+            take_each(scan, text, take_holder);
+        } else {
             (void)pass_value(text);
-        } else if (enter(text, '[')) {
-            while (next(text)) {
-                take_holder(scan, text);
-            }
         }
     }
 }
 
+static void take_list(struct scan *scan, struct text *text)
+{
+    take_each(scan, text, take_resource);
+}
+
 static void take_request(struct scan *scan, struct text *text)
+{
+    take_member(scan, text, "resourceSpans", take_list);
+}
+
+/* Takes those of the lists in the object at `at`, and by @take_within those of what it
+ * has around others; NULL: it is within itself. */
+static void take_lists(struct scan *scan, struct text *text, take_fn *take_within)
 {
     struct cpt_bytes key = {"", 0};
 
@@ -291,24 +323,103 @@ static void take_request(struct scan *scan, struct text *text)
         return;
     }
     while (next_member(text, &key)) {
-        if (!cpti_is_key(key, "resourceSpans")) {
+        if (cpti_otlp_is_list(key)) {
+            take_list(scan, text);
+        } else if (take_within != NULL && cpti_otlp_is_around(key)) {
+            take_within(scan, text);
+        } else {
             (void)pass_value(text);
-        } else if (enter(text, '[')) {
-            while (next(text)) {
-                take_resource(scan, text);
-            }
         }
     }
 }
+
+static void take_lists_within(struct scan *scan, struct text *text)
+{
+    take_lists(scan, text, NULL);
+}
+
+/* --- Elasticsearch --- */
+
+static const struct way jaeger = {CPTI_PLACE_JAEGER, "spanID", "tags", '['};
+static const struct way zipkin = {CPTI_PLACE_ZIPKIN, "id", "tags", '{'};
+static const struct way otlp = {CPTI_PLACE_OTLP, "spanId", "attributes", '['};
+
+/* Whether the value at `at`, which stays there, is a span of Zipkin. */
+static bool is_zipkin(struct text text)
+{
+    struct cpt_bytes key = {"", 0};
+    bool has_id = false;
+
+    if (!enter(&text, '{')) {
+        return false;
+    }
+    while (next_member(&text, &key)) {
+        if (cpti_is_key(key, jaeger.id)) {
+            return false;
+        }
+        has_id |= cpti_is_key(key, zipkin.id);
+        (void)pass_value(&text);
+    }
+    return has_id;
+}
+
+static void take_source(struct scan *scan, struct text *text)
+{
+    scan->way = is_zipkin(*text) ? &zipkin : &jaeger;
+    take_span(scan, text);
+}
+
+static void take_document(struct scan *scan, struct text *text)
+{
+    take_member(scan, text, "_source", take_source);
+}
+
+static void take_documents(struct scan *scan, struct text *text)
+{
+    take_each(scan, text, take_document);
+}
+
+/* The "hits" of an answer: documents, or an object whose "hits" are documents. */
+static void take_hits(struct scan *scan, struct text *text)
+{
+    if (text->at < text->end && *text->at == '[') {
+        take_documents(scan, text);
+    } else {
+        take_member(scan, text, "hits", take_documents);
+    }
+}
+
+static void take_answer(struct scan *scan, struct text *text)
+{
+    take_member(scan, text, "hits", take_hits);
+}
+
+/* An answer to a search, or to several. */
+static void take_answers(struct scan *scan, struct text *text)
+{
+    struct cpt_bytes key = {"", 0};
+
+    if (!enter(text, '{')) {
+        return;
+    }
+    while (next_member(text, &key)) {
+        if (cpti_is_key(key, "hits")) {
+            take_hits(scan, text);
+        } else if (cpti_is_key(key, "responses")) {
+            take_each(scan, text, take_answer);
+        } else {
+            (void)pass_value(text);
+        }
+    }
+}
+
+/* --- Pieces --- */
 
 uint64_t cpti_span_places(struct cpt_bytes piece, enum cpti_piece kind,
                           uint64_t count_max,
                           void (*take)(void *context, struct cpti_place place),
                           void *context)
 {
-    static const struct way jaeger = {"spanID", "tags", '['};
-    static const struct way zipkin = {"id", "tags", '{'};
-    static const struct way otlp = {"spanId", "attributes", '['};
     struct scan scan = {
         .start = piece.data, .count_max = count_max, .take = take, .context = context};
     struct text text = {piece.data, piece.data + piece.bytes};
@@ -334,6 +445,16 @@ uint64_t cpti_span_places(struct cpt_bytes piece, enum cpti_piece kind,
     case CPTI_PIECE_OTLP_REQUEST:
         scan.way = &otlp;
         take_request(&scan, &text);
+        break;
+    case CPTI_PIECE_OTLP_ANSWER:
+        scan.way = &otlp;
+        take_lists(&scan, &text, take_lists_within);
+        break;
+    case CPTI_PIECE_INDEX_DOCUMENT:
+        take_document(&scan, &text);
+        break;
+    case CPTI_PIECE_INDEX_ANSWER:
+        take_answers(&scan, &text);
         break;
     default:
         break;

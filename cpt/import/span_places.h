@@ -26,10 +26,14 @@ enum cpti_place_form {
     CPTI_PLACE_MEMBER    /* the list as the first member of the span, and a comma */
 };
 
+/* Who writes attributes so. */
+enum cpti_place_family { CPTI_PLACE_JAEGER, CPTI_PLACE_ZIPKIN, CPTI_PLACE_OTLP };
+
 struct cpti_place {
     uint64_t offset; /* in the piece */
     uint32_t cut_bytes;
     enum cpti_place_form form;
+    enum cpti_place_family family;
 };
 
 /* Hands the place of each span of @piece, of @kind, to @take, in the order in which

@@ -60,8 +60,14 @@ struct cpti_span {
      * whose end it began after; empty: it does not say */
     struct cpt_bytes link;
     struct cpt_bytes note; /* what our own framework says beside; notes.h */
+    /* if `host` is empty, a hash of all that its process says of itself, by whose clock
+     * it then is; several processes may say the same. Else a hash of what tells those
+     * of one `host` apart that have clocks of their own. 0: nothing */
+    uint64_t process;
+    uint64_t hostname; /* a hash of its process's attribute "hostname"; 0: none */
     uint64_t start_ns;
     uint64_t duration_ns;
+    uint64_t end_ns;        /* if it has no start, when it ended; 0: not known */
     uint64_t number;        /* in its file; for who adds it */
     uint64_t request_bytes; /* of the body of its call; 0: it does not say */
     uint64_t reply_bytes;
@@ -69,7 +75,9 @@ struct cpti_span {
     uint32_t wait_count;     /* how many of its children are waits, if it tells */
     unsigned char kind;      /* enum cpti_span_kind */
     unsigned char peer_rank; /* for who fills it in: how good `peer` is */
-    bool has_time;    /* false: start or duration is missing, or makes no sense */
+    bool has_time;  /* false: start or duration is missing, or makes no sense */
+    bool has_start; /* what there is of them if has_time is false */
+    bool has_duration;
     bool is_async;    /* its parent did not wait for it (FOLLOWS_FROM) */
     bool is_failed;   /* it says that it ended with an error */
     bool is_wait;     /* it is no work: its parent waited, from its start to its end */
@@ -86,35 +94,61 @@ struct cpti_span {
     X(outside, "outside of their parent's time")                                       \
     X(cycles, "that are their own ancestors")
 
+/* X(NAME, word, sentence). Why what is known of a request is only a part of it: the
+ * root is not that of the request. */
+#define CPTI_SPAN_FRAGMENT_MAP(X)                                                      \
+    X(ROOT_MISSING, "root_missing", "is missing")                                      \
+    X(ROOT_TIMELESS, "root_timeless", "has no time that makes sense")
+
+enum cpti_span_fragment {
+    CPTI_SPAN_WHOLE = 0,
+#define CPTI_SPAN_FRAGMENT_(NAME, word, sentence) CPTI_SPAN_##NAME,
+    CPTI_SPAN_FRAGMENT_MAP(CPTI_SPAN_FRAGMENT_)
+#undef CPTI_SPAN_FRAGMENT_
+        CPTI_SPAN_FRAGMENTS
+};
+
+/* The word of @fragment; NULL: the request is whole. */
+const char *cpti_span_fragment_word(enum cpti_span_fragment fragment);
+
 /* What was found. A span below a dropped one counts like it. */
 struct cpti_spans_report {
     size_t dropped; /* the sum of those below */
 #define CPTI_SPAN_DROP_FIELD_(name, sentence) size_t name;
     CPTI_SPAN_DROP_MAP(CPTI_SPAN_DROP_FIELD_)
 #undef CPTI_SPAN_DROP_FIELD_
+    size_t joined;         /* pieces that went into the span that they are of */
     size_t clipped;        /* spans that were cut to their parent's time */
-    size_t contradictions; /* pairs of hosts whose clocks no offset puts right */
-    bool is_root_missing;  /* the root is an orphan */
+    size_t contradictions; /* pairs of clocks that no offset puts right */
+    size_t doubted;        /* spans that contradict clocks, and were not believed */
+    enum cpti_span_fragment fragment;
 };
 
-/* A host whose clock was put right. */
+/* A clock that was put right. */
 struct cpti_span_clock {
     struct cpt_bytes host;
-    int64_t offset_ns; /* it was ahead of the clock of the root's host by so much */
+    struct cpt_bytes service; /* if `host` is empty: of the process that names none */
+    int64_t offset_ns;        /* it was ahead of the clock of the root by so much */
     uint64_t error_ns; /* which is wrong by no more than this; UINT64_MAX: unknown */
     size_t spans;      /* that were moved */
+    uint64_t first_ns; /* their first start and last end */
+    uint64_t last_ns;
+    bool is_stretch; /* it was set, or drifts: at other times it has another offset */
 };
 
-/* How sections are found. The other two are for comparison with those tools. */
+/* How sections are found. The other two are for comparison with those tools, by their
+ * rules: span_tools.c. They want clocks as they are. */
 enum cpti_span_mode {
     /* A child that ends when the time goes on, or at most 1 % of its parent's duration
-     * later, is waited for, and cut there. Sections tile the root. */
+     * later, is waited for, and cut there. One that outlives its parent by more is
+     * passed over if one that does not ran beside it. Sections tile the root. */
     CPTI_SPANS_EXACT = 0,
-    /* As Jaeger's page: a child that ends just when the next one begins is left out.
-     * Sections tile the root. */
+    /* As Jaeger's page: a child that ends just when the next one begins is left out;
+     * what follows from a span is waited for. Sections tile the root. */
     CPTI_SPANS_JAEGER_UI = 1,
-    /* As CRISP: children that overlap by 1 % keep their time, and their parent loses as
-     * much of its own. Sections may overlap. */
+    /* As CRISP: children that overlap by less than 1 % keep their time, and their
+     * parent loses as much of its own. Sections may overlap, and lie outside of the
+     * root. */
     CPTI_SPANS_CRISP = 2
 };
 
@@ -160,24 +194,42 @@ const struct cpti_span *cpti_spans_at(const struct cpti_spans *spans, size_t num
 
 /*
  * Finds the root, and the parent of each span. The root is the earliest span without a
- * parent; if there is none, the earliest of those whose parent is missing.
+ * parent. If there is none with a time, it is the earliest of those whose parent is
+ * missing, or above which no span has a time: what is known is a fragment then.
  *
- * Two spans with one id, a client's and a server's, are the two sides of a call, as in
- * Zipkin: the server's hangs below the client's. Children of a span without a time hang
- * below its parent.
+ * Spans with one id, a client's and servers', are the sides of a call, as in Zipkin:
+ * the servers' hang below the client's, children below the side of their service. A
+ * copy of a span is dropped. Children of a span without a time hang below its parent.
+ * What has the id of a span, but not both times, is a piece of it if nothing speaks
+ * against that: they become one span, so that there are fewer, whose numbers change.
  *
  * If a call shows that the clocks of two hosts differ, all spans of a host are moved to
- * where the clock of the root's host puts them: their start_ns changes.
+ * where the clock of the root's host puts them: their start_ns changes. A process that
+ * names no host stands for one.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_END: no span can be the root.
+ * CPT_OK; CPT_NO_MEMORY; CPT_END: no span can be the root, and @report says why.
  */
 cpt_status cpti_spans_resolve(struct cpti_spans *spans,
                               struct cpti_spans_report *report);
 
-/* The clocks that were put right, in the order of the hosts' names. */
+/* Whether the trace is a fragment, and if the root of its request has no time, the
+ * number of that; else CPTI_SPAN_NONE. */
+enum cpti_span_fragment cpti_spans_fragment(const struct cpti_spans *spans);
+uint32_t cpti_spans_timeless_root(const struct cpti_spans *spans);
+
+/* The clocks that were put right: those of hosts in the order of their names behind
+ * those of other processes. */
 size_t cpti_spans_clock_count(const struct cpti_spans *spans);
 const struct cpti_span_clock *cpti_spans_clock(const struct cpti_spans *spans,
                                                size_t index);
+
+/* Whether span @number contradicts the clocks, as they are now, and was not believed:
+ * it is outside of its parent's time, on another host. */
+bool cpti_spans_is_doubted(const struct cpti_spans *spans, uint32_t number);
+
+/* The numbers of those, in the order of their ids, until the set is asked for something
+ * else; how many. */
+size_t cpti_spans_doubted(struct cpti_spans *spans, const uint32_t **numbers);
 
 /* The number of the root, of the parent of span @number in the tree (CPTI_SPAN_NONE for
  * the root and for dropped spans), and the time of a span, cut to its parent's. */
@@ -194,12 +246,51 @@ uint32_t cpti_spans_above(const struct cpti_spans *spans, uint32_t number);
 bool cpti_spans_is_again(const struct cpti_spans *spans, uint32_t number);
 
 /*
+ * What a span of a set that was resolved is in a path.
+ *
+ * A client's span stands for a call if all that hangs below it are the spans of one
+ * callee: one, or several attempts. With nothing below it, it is a call of which the
+ * callee told nothing. With anything else below it, it is work of its own service, as
+ * is one that hangs below a span of another service.
+ */
+enum cpti_span_role {
+    CPTI_SPAN_WORK,   /* a frame of its own */
+    CPTI_SPAN_CALL,   /* the client's side of a call: its frame is the callee's */
+    CPTI_SPAN_CALLEE, /* the callee's side of that */
+    CPTI_SPAN_BLIND,  /* the client's side of a call that has no other */
+    CPTI_SPAN_PASSED  /* it has no time, so no frame */
+};
+
+/* The frame of a span. */
+struct cpti_span_frame {
+    struct cpt_bytes service; /* "unknown" if the span has none */
+    struct cpt_bytes operation;
+    enum cpti_span_role role;
+    uint32_t callee; /* of CPTI_SPAN_CALL: the first span of the callee */
+    unsigned kind; /* of a wait: which part of the frame above it is, CPT_KIND_QUEUE …;
+                        else CPT_KIND_WORK */
+};
+
+void cpti_spans_frame(struct cpti_spans *spans, uint32_t number,
+                      struct cpti_span_frame *frame);
+
+/*
  * Finds the sections, after cpti_spans_resolve(). O(n log n) in the number of spans on
- * the path and their children.
+ * the path and their children. As another tool, it first finds anew which spans are in
+ * the tree, and when.
  *
  * CPT_OK; CPT_NO_MEMORY.
  */
 cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode);
+
+/* The same, with the sections of all roots if @mode shows each of them, as Jaeger's
+ * page does. They may overlap then, and are no path. */
+cpt_status cpti_spans_walk_roots(struct cpti_spans *spans, enum cpti_span_mode mode);
+
+/* Counts in @report, which is of cpti_spans_resolve(), anew what is not in the tree,
+ * and what is cut: after a walk as another tool. */
+void cpti_spans_count_left(const struct cpti_spans *spans,
+                           struct cpti_spans_report *report);
 
 /* Whether the last walk relied on nothing but what spans tell of their waits: all those
  * that it entered tell them, or are a client's with nothing below but the server's. */
@@ -215,13 +306,22 @@ const struct cpti_section *cpti_spans_section(const struct cpti_spans *spans,
  * and flags it CPT_PATH_APPROXIMATE unless it is exact. The stack of a section are the
  * spans above it, as frames "service: operation".
  *
- * A client span and the server's below it are one frame, the callee's; the client's own
- * time there is ‹network+serialization›. The time of a client span with no span of the
- * callee's is its ‹blind spot›.
+ * The two sides of a call are one frame, the callee's; the client's own time there is
+ * ‹network+serialization›. The time of a call of which the callee told nothing is its
+ * ‹blind spot›.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error, discard @path.
  */
 cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path);
+
+/*
+ * Appends all spans of the tree to @path, which is empty, after a walk: each visit of a
+ * service with its own time, whether the request waited for it or not. Own time is that
+ * in which no call of the visit runs. The sum is more than the latency.
+ *
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error, discard @path.
+ */
+cpt_status cpti_spans_all(struct cpti_spans *spans, struct cpt_path *path);
 
 /*
  * Appends the path that the services of our own framework have made themselves, to
@@ -234,7 +334,7 @@ cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path
 
 /* Whether span @number, of a set that was resolved, is the server's side of a call of
  * another service, or the client's if there is no other: then *@call is that. */
-bool cpti_spans_call(const struct cpti_spans *spans, uint32_t number,
+bool cpti_spans_call(struct cpti_spans *spans, uint32_t number,
                      struct cpti_span_call *call);
 
 struct cpt_dag;
