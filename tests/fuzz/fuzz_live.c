@@ -45,15 +45,13 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
     return CPT_OK;
 }
 
-cpt_status cpti_place_get(const struct cpti_place *place, const char *path,
-                          unsigned timeout_ms, char **body, size_t *bytes,
-                          struct cpt_error *error)
+cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+                          char **body, size_t *bytes, struct cpt_error *error)
 {
     size_t length = 0;
 
     (void)place;
-    (void)path;
-    (void)timeout_ms;
+    (void)get;
     if (answers_left < 2) {
         return cpt_error_set(error, CPT_UNAVAILABLE, 0, "no answer");
     }
@@ -79,7 +77,7 @@ static void read_plans(const struct cpti_place *place)
     struct cpt_error error = {.status = CPT_OK};
     FILE *file = NULL;
 
-    if (cpti_plans_ask(&plans, place, "/cpt/plans", &error) == CPT_OK) {
+    if (cpti_plans_ask(&plans, place, NULL, &error) == CPT_OK) {
         must(plans.count <= CPTI_PLANS_MAX);
         file = fopen("/dev/null", "w");
         must(file != NULL);
@@ -96,6 +94,10 @@ static void check_waits(const struct cpti_waits *waits)
     for (uint32_t i = 0; i < waits->edge_count; i++) {
         for (uint32_t j = 0; j < waits->edges[i].end_count; j++) {
             must(waits->edges[i].ends[j] < waits->request_count);
+        }
+        must(waits->edges[i].end_count == 0 || waits->edges[i].gap == CPTI_GAP_NONE);
+        for (uint32_t j = 0; j < waits->edges[i].target_count; j++) {
+            must(waits->edges[i].targets[j] < waits->service_count);
         }
     }
     for (uint32_t i = 0; i < waits->deadlock_count; i++) {
@@ -123,8 +125,8 @@ static void read_waits(const struct cpti_place *place, bool is_remote)
 
     memset(&waits, 0, sizeof waits);
     waits.is_remote = is_remote;
-    waits.timeout_ms = 1;
-    (void)snprintf(waits.path, sizeof waits.path, "/cpt/requests");
+    waits.operators_of = "B=127.0.0.1:9,:8,C=:7";
+    waits.leaves = "D,E";
     if (cpti_waits_look(&waits, place, &error) == CPT_OK) {
         check_waits(&waits);
     }
