@@ -78,29 +78,116 @@ static void test_two_sides(void)
            "A: /;B: get 30\n"
            "A: /;B: get;B: ‹network+serialization› 10\n"
            "A: / 20\n");
-    /* two attempts in one span of the client's */
-    expect(LINES("a - 0 100 A: / client", "b a 10 20 B: get server",
-                 "c a 30 40 C: get server"),
-           "B: get;B: ‹network+serialization› 10\n"
-           "B: get 10\n"
-           "B: get;B: ‹network+serialization› 10\n"
-           "B: get;C: get 10\n"
-           "B: get;B: ‹network+serialization› 60\n");
 }
 
-/* Of two that began at once, the callee is the same in any order. */
-static void test_two_callees_at_once(void)
+/* All attempts of a callee are in its frame. */
+static void test_attempts(void)
 {
-    static const char path[] = "B: get;B: ‹network+serialization› 10\n"
-                               "B: get;C: get 20\n"
-                               "B: get;B: ‹network+serialization› 70\n";
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 A: call client",
+                 "c b 11 31 B: add server", "d b 40 85 B: add server",
+                 "e d 50 60 B: find"),
+           "A: / 10\n"
+           "A: /;B: add;B: ‹network+serialization› 1\n"
+           "A: /;B: add 20\n"
+           "A: /;B: add;B: ‹network+serialization› 9\n"
+           "A: /;B: add 10\n"
+           "A: /;B: add;B: find 10\n"
+           "A: /;B: add 25\n"
+           "A: /;B: add;B: ‹network+serialization› 5\n"
+           "A: / 10\n");
+}
 
+/* A client's span with anything else below it is its own service's work: no callee
+ * calls another one. */
+static void test_more_than_a_call(void)
+{
+    /* two callees, also if they began at once; two operations of one */
     expect(LINES("a - 0 100 A: / client", "b a 10 20 B: get server",
-                 "c a 10 30 C: get server"),
-           path);
+                 "c a 30 40 C: get server"),
+           "A: / 10\nA: /;B: get 10\nA: / 10\nA: /;C: get 10\nA: / 60\n");
     expect(LINES("a - 0 100 A: / client", "c a 10 30 C: get server",
                  "b a 10 20 B: get server"),
-           path);
+           "A: / 10\nA: /;C: get 20\nA: / 70\n");
+    expect(LINES("a - 0 100 A: / client", "b a 10 20 B: get server",
+                 "c a 30 40 B: put server"),
+           "A: / 10\nA: /;B: get 10\nA: / 10\nA: /;B: put 10\nA: / 60\n");
+    /* a child of its own, also without a callee; another client's span */
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 A: call client @B",
+                 "c b 20 30 A: encode internal", "d b 40 60 B: get server"),
+           "A: / 10\nA: /;A: call 10\nA: /;A: call;A: encode 10\nA: /;A: call 10\n"
+           "A: /;A: call;B: get 20\nA: /;A: call 30\nA: / 10\n");
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 A: call client @db",
+                 "c b 20 30 A: connect internal"),
+           "A: / 10\nA: /;A: call 10\nA: /;A: call;A: connect 10\nA: /;A: call 60\n"
+           "A: / 10\n");
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 A: call client @db",
+                 "c b 20 30 A: send client @db"),
+           "A: / 10\nA: /;A: call 10\nA: /;A: call;db: send;db: ‹blind spot› 10\n"
+           "A: /;A: call 60\nA: / 10\n");
+    /* without kinds, by the name of the operation */
+    expect(LINES("a - 0 100 A: /", "b a 10 80 A: get", "c b 20 30 B: get",
+                 "d b 40 50 C: put"),
+           "A: / 10\nA: /;A: get 10\nA: /;A: get;B: get 10\nA: /;A: get 10\n"
+           "A: /;A: get;C: put 10\nA: /;A: get 30\nA: / 20\n");
+}
+
+/* The labels of the path of @lines, as "segment:depth ". */
+static void expect_again(const char *const *lines, const char *expected)
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+    char text[256] = "";
+    size_t bytes = 0;
+
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_path(spans, path), CPT_OK);
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+
+        CU_ASSERT_EQUAL(label->key, CPT_LABEL_AGAIN);
+        bytes += (size_t)snprintf(text + bytes, sizeof text - bytes,
+                                  "%" PRIu32 ":%" PRIu64, label->segment, label->value);
+    }
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
+/* One that begins where another one of its name ends is told apart from it. */
+static void test_again(void)
+{
+    expect_again(LINES("a - 0 100 A: /", "b a 10 20 A: x", "c a 20 30 A: x"), "2:2");
+    expect_again(LINES("a - 0 100 A: /", "b a 10 20 A: x", "c a 21 30 A: x"), "");
+    expect_again(LINES("a - 0 100 A: /", "b a 10 20 A: x", "c a 20 30 A: y"), "");
+    /* below others that touch; the last of one, the first of the next */
+    expect_again(LINES("a - 0 100 A: /", "b a 10 20 A: x", "c b 15 20 A: y",
+                       "d a 20 30 A: x", "e d 20 25 A: y"),
+                 "3:2");
+    /* calls, and attempts; the way to the first of these is none */
+    expect_again(LINES("a - 0 100 A: / server", "b a 10 20 A: call client @db",
+                       "c a 20 30 A: call client @db"),
+                 "2:2");
+    expect_again(LINES("a - 0 100 A: / server", "b a 10 90 A: call client",
+                       "c b 20 30 B: get server", "d b 30 40 B: get server",
+                       "e b 50 60 B: get server"),
+                 "3:2");
+}
+
+/* Who called is the service of the frame above: another one has a frame of its own. */
+static void test_callers_of_another_service(void)
+{
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 C: call client",
+                 "c b 20 80 B: get server"),
+           "A: / 10\nA: /;C: call 10\nA: /;C: call;B: get 60\nA: /;C: call 10\n"
+           "A: / 10\n");
+    expect(LINES("a - 0 100 A: / server", "b a 10 90 C: call client @db"),
+           "A: / 10\nA: /;C: call;C: ‹blind spot› 80\nA: / 10\n");
+    expect(LINES("a - 0 100 A: /", "b a 10 90 C: get", "c b 20 80 B: get"),
+           "A: / 10\nA: /;C: get 10\nA: /;C: get;B: get 60\nA: /;C: get 10\n"
+           "A: / 10\n");
 }
 
 /* A span without a time is passed over: it is no frame either. */
@@ -226,18 +313,8 @@ static bool path_over(const struct cpt_alloc *alloc)
 {
     static const char *const lines[] = {"a - 0 100 A: / server",
                                         "b a 10 80 A: GET client", NULL};
-    struct cpti_spans *spans = cpti_spans_new(NULL);
-    struct cpt_path *path = cpt_path_new(alloc);
-    struct cpti_spans_report report;
-    bool is_done = false;
 
-    span_list_add(spans, lines);
-    (void)cpti_spans_resolve(spans, &report);
-    (void)cpti_spans_walk(spans, CPTI_SPANS_EXACT);
-    is_done = path != NULL && cpti_spans_path(spans, path) == CPT_OK;
-    cpt_path_free(path);
-    cpti_spans_free(spans);
-    return is_done;
+    return span_list_makes(alloc, lines, cpti_spans_path);
 }
 
 static void test_survives_no_memory(void)
@@ -248,7 +325,10 @@ static void test_survives_no_memory(void)
 CU_TestInfo cpt_span_path_tests[] = {
     {"stacks", test_stacks},
     {"two sides", test_two_sides},
-    {"two callees at once", test_two_callees_at_once},
+    {"attempts", test_attempts},
+    {"more than a call", test_more_than_a_call},
+    {"again", test_again},
+    {"callers of another service", test_callers_of_another_service},
     {"without time", test_without_time},
     {"two sides by name", test_two_sides_by_name},
     {"two sides by shape", test_two_sides_by_shape},

@@ -117,6 +117,34 @@ static void own(struct model *model, int span, uint64_t from, uint64_t to)
     }
 }
 
+/* Whether @child ends later than @parent by more than 1 % of that, by what they say. */
+static int outlives(const struct model *model, int child, int parent)
+{
+    const struct cpti_span *below = &model->spans[child];
+    const struct cpti_span *above = &model->spans[parent];
+
+    return 100 * (below->start_ns + below->duration_ns) >
+           100 * (above->start_ns + above->duration_ns) + above->duration_ns;
+}
+
+/* Whether @child, which is in the tree, ran beside another child of its parent that
+ * ends within it: there is an instant before @until that both have. */
+static int runs_beside(const struct model *model, int child, uint64_t until)
+{
+    const int parent = model->parent[child];
+
+    for (int i = 1; i < model->count && outlives(model, child, parent); i++) {
+        for (uint64_t t = model->start[i]; t < least(model->end[i], until); t++) {
+            if (model->parent[i] == parent && model->is_in[i] &&
+                !outlives(model, i, parent) && t >= model->start[child] &&
+                t < model->end[child]) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 static void walk(struct model *model, int span, uint64_t until)
 {
     const uint64_t tolerance = (model->end[span] - model->start[span]) / 100;
@@ -133,6 +161,7 @@ static void walk(struct model *model, int span, uint64_t until)
             if (model->parent[i] == span && model->is_in[i] && !model->is_used[i] &&
                 model->start[i] < cursor &&
                 least(model->end[i], until) <= cursor + slack &&
+                !runs_beside(model, i, until) &&
                 (best < 0 || is_better(model, i, best, until))) {
                 best = i;
             }
@@ -245,6 +274,26 @@ static int is_held_by(const struct model *model, int span, int by)
            model->start[by] < end && model->start[span] < until;
 }
 
+/* Whether @span ran in the background of its parent, of whose other children that end
+ * within it @by ended last. */
+static int is_beside(const struct model *model, int span, int by)
+{
+    const int parent = model->parent[span];
+    const uint64_t until = model->until[parent];
+
+    for (int i = 1; i < model->count; i++) {
+        if (model->parent[i] == parent && model->is_in[i] &&
+            model->start[i] < least(model->end[i], until) &&
+            !outlives(model, i, parent) &&
+            least(model->end[i], until) > least(model->end[by], until)) {
+            return 0;
+        }
+    }
+    return model->is_used[parent] && !model->is_used[span] &&
+           model->parent[by] == parent && !outlives(model, by, parent) &&
+           runs_beside(model, span, until) && model->start[span] < model->end[by];
+}
+
 /* Whether what @account says of span @span is so, by the model alone. */
 static int is_true(const struct model *model, int span,
                    const struct cpti_span_account *account, int by)
@@ -274,6 +323,9 @@ static int is_true(const struct model *model, int span,
     case CPTI_SPAN_WHY_HELD:
         return top == span && is_held_by(model, span, by) &&
                account->at_ns == model->start[by];
+    case CPTI_SPAN_WHY_BACKGROUND:
+        return top == span && is_beside(model, span, by) &&
+               account->at_ns == model->end[by];
     case CPTI_SPAN_WHY_LATE:
         return top == span && account->at_ns == model->until[model->parent[span]] &&
                model->start[span] >= account->at_ns &&
@@ -318,7 +370,8 @@ static void test_explanations_are_true(void)
             }
         }
     }
-    CU_ASSERT_TRUE(said[CPTI_SPAN_WHY_HELD] > 0 && said[CPTI_SPAN_WHY_ABOVE] > 0);
+    CU_ASSERT_TRUE(said[CPTI_SPAN_WHY_HELD] > 0 && said[CPTI_SPAN_WHY_ABOVE] > 0 &&
+                   said[CPTI_SPAN_WHY_BACKGROUND] > 0);
     cpti_spans_free(spans);
 }
 
@@ -360,9 +413,158 @@ static void test_other_modes_hold(void)
     cpti_spans_free(spans);
 }
 
+/* --- Roots that were lost --- */
+
+enum { LOST_SPANS_MAX = 10 };
+
+/* Spans of which many have no time, whose parents may be missing, or in a circle. */
+struct lost {
+    int count;
+    int parent[LOST_SPANS_MAX]; /* -1: it names none; `count`: one that is missing */
+    char ids[LOST_SPANS_MAX + 1][12];
+    struct cpti_span spans[LOST_SPANS_MAX];
+};
+
+static void make_lost(struct lost *lost, struct test_random *random)
+{
+    lost->count = 1 + (int)test_random_below(random, LOST_SPANS_MAX);
+    for (int i = 0; i <= lost->count; i++) {
+        (void)snprintf(lost->ids[i], sizeof lost->ids[i], "%x", 17 * (i + 1));
+    }
+    for (int i = 0; i < lost->count; i++) {
+        const bool has_time = test_random_below(random, 2) != 0;
+
+        lost->parent[i] = (int)test_random_below(random, (uint64_t)lost->count + 2) - 1;
+        if (lost->parent[i] == i) {
+            lost->parent[i] = -1;
+        }
+        lost->spans[i] = (struct cpti_span){
+            .id = cpt_bytes_of(lost->ids[i]),
+            .service = cpt_bytes_of("A"),
+            .operation = cpt_bytes_of("o"),
+            .start_ns = has_time ? test_random_below(random, 20) : 0,
+            .duration_ns = has_time ? test_random_below(random, 20) : 0,
+            .has_start = has_time,
+            .has_duration = has_time,
+            .has_time = has_time};
+        if (lost->parent[i] >= 0) {
+            lost->spans[i].parent = cpt_bytes_of(lost->ids[lost->parent[i]]);
+        }
+    }
+}
+
+/* How good a root span @number is: 2 by its own word, 1 of a fragment, 0 not at all;
+ * then *@fragment says why. It climbs, at most past all spans. */
+static int rank_of(const struct lost *lost, int number,
+                   enum cpti_span_fragment *fragment)
+{
+    int at = lost->parent[number];
+
+    *fragment = CPTI_SPAN_WHOLE;
+    if (!lost->spans[number].has_time) {
+        return 0;
+    }
+    for (int steps = 0; at >= 0 && at < lost->count && steps <= lost->count; steps++) {
+        *fragment = CPTI_SPAN_ROOT_TIMELESS;
+        if (lost->spans[at].has_time || steps == lost->count) {
+            return 0;
+        }
+        at = lost->parent[at];
+    }
+    if (at == lost->count) {
+        *fragment = CPTI_SPAN_ROOT_MISSING;
+    }
+    return *fragment == CPTI_SPAN_WHOLE ? 2 : 1;
+}
+
+/* Whether span @left comes before span @right. */
+static bool is_earlier(const struct lost *lost, int left, int right)
+{
+    const struct cpti_span *a = &lost->spans[left];
+    const struct cpti_span *b = &lost->spans[right];
+
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns;
+    }
+    return a->duration_ns != b->duration_ns
+               ? a->duration_ns > b->duration_ns
+               : strcmp(lost->ids[left], lost->ids[right]) < 0;
+}
+
+/* The root of the model, or -1. */
+static int find_lost_root(const struct lost *lost, enum cpti_span_fragment *fragment)
+{
+    int best = -1;
+    int best_rank = 0;
+
+    for (int i = 0; i < lost->count; i++) {
+        enum cpti_span_fragment why;
+        const int rank = rank_of(lost, i, &why);
+
+        if (rank > best_rank ||
+            (rank > 0 && rank == best_rank && is_earlier(lost, i, best))) {
+            best = i;
+            best_rank = rank;
+            *fragment = why;
+        }
+    }
+    return best;
+}
+
+static void check_lost(struct cpti_spans *spans, const struct lost *lost)
+{
+    struct cpti_spans_report report;
+    enum cpti_span_fragment fragment = CPTI_SPAN_WHOLE;
+    const int root = find_lost_root(lost, &fragment);
+    uint64_t at = 0;
+    size_t timeless = 0;
+
+    cpti_spans_reset(spans);
+    for (int i = 0; i < lost->count; i++) {
+        timeless += !lost->spans[i].has_time;
+        CU_ASSERT_EQUAL(cpti_spans_add(spans, &lost->spans[i]), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), root >= 0 ? CPT_OK : CPT_END);
+    CU_ASSERT_EQUAL(report.fragment, fragment);
+    if (root < 0) {
+        CU_ASSERT_EQUAL(report.timeless, timeless);
+        CU_ASSERT_EQUAL(report.dropped, (size_t)lost->count);
+        return;
+    }
+    CU_ASSERT_EQUAL(cpti_spans_root(spans), (uint32_t)root);
+    CU_ASSERT_EQUAL(cpti_spans_timeless_root(spans) != CPTI_SPAN_NONE,
+                    fragment == CPTI_SPAN_ROOT_TIMELESS);
+    for (int mode = CPTI_SPANS_CRISP; mode >= CPTI_SPANS_EXACT; mode--) {
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, (enum cpti_span_mode)mode), CPT_OK);
+    }
+    at = cpti_spans_start_ns(spans, (uint32_t)root);
+    for (size_t k = 0; k < cpti_spans_section_count(spans); k++) {
+        CU_ASSERT_EQUAL(cpti_spans_section(spans, k)->start_ns, at);
+        at = cpti_spans_section(spans, k)->end_ns;
+    }
+    CU_ASSERT_EQUAL(at, cpti_spans_end_ns(spans, (uint32_t)root));
+}
+
+static void test_lost_roots(void)
+{
+    const uint64_t seed = test_random_seed("lost roots");
+    const uint64_t cases = test_case_count(CASES);
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+
+    for (uint64_t i = 0; i < cases; i++) {
+        struct test_random random = {seed + i};
+        struct lost lost;
+
+        make_lost(&lost, &random);
+        check_lost(spans, &lost);
+    }
+    cpti_spans_free(spans);
+}
+
 CU_TestInfo cpt_spans_model_tests[] = {
     {"sections are the model's", test_sections_are_the_models},
     {"other modes hold", test_other_modes_hold},
+    {"lost roots", test_lost_roots},
     {"explanations are true", test_explanations_are_true},
     CU_TEST_INFO_NULL,
 };
