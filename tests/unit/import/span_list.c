@@ -3,6 +3,8 @@
 /* span_list.c - see span_list.h */
 #include "tests/unit/import/span_list.h"
 
+#include "cpt/cpt_path.h"
+
 #include <CUnit/CUnit.h>
 
 #include <inttypes.h>
@@ -28,6 +30,8 @@ static void read_option(struct cpti_span *span, struct cpt_bytes option)
     const struct cpt_bytes wait = value_of(option, "wait");
     const struct cpt_bytes after = value_of(option, "after");
     const struct cpt_bytes host = value_of(option, "host");
+    const struct cpt_bytes process = value_of(option, "process");
+    const struct cpt_bytes hostname = value_of(option, "hostname");
 
     if (waits.data != NULL) {
         span->tells_waits = true;
@@ -39,6 +43,10 @@ static void read_option(struct cpti_span *span, struct cpt_bytes option)
         span->link = after;
     } else if (host.data != NULL) {
         span->host = host;
+    } else if (process.data != NULL) {
+        span->process = strtoull(process.data, NULL, 10);
+    } else if (hostname.data != NULL) {
+        span->hostname = strtoull(hostname.data, NULL, 10);
     }
 }
 
@@ -63,10 +71,16 @@ static struct cpti_span parse(const char *line)
         span.parent = at;
     }
     at = word(&line);
-    span.has_time = *at.data != '?';
+    span.has_start = *at.data != '?';
     span.start_ns = strtoull(at.data, NULL, 10);
     at = word(&line);
-    span.duration_ns = strtoull(at.data, NULL, 10) - span.start_ns;
+    if (!span.has_start && *at.data != '?' && *at.data != '+') {
+        span.end_ns = strtoull(at.data, NULL, 10);
+    }
+    span.has_duration = *at.data != '?' && span.end_ns == 0;
+    span.has_time = span.has_start && span.has_duration;
+    span.duration_ns =
+        span.has_duration ? strtoull(at.data, NULL, 10) - span.start_ns : 0;
     span.service = word(&line);
     span.service.bytes--; /* the colon */
     span.operation = word(&line);
@@ -75,6 +89,7 @@ static struct cpti_span parse(const char *line)
 
         read_option(&span, option);
         span.is_async |= cpt_bytes_equal(option, cpt_bytes_of("async"));
+        span.is_failed |= cpt_bytes_equal(option, cpt_bytes_of("failed"));
         if (option.bytes > 1 && option.data[0] == '@') {
             span.peer = (struct cpt_bytes){option.data + 1, option.bytes - 1};
         }
@@ -134,4 +149,21 @@ struct cpti_spans_report span_list_walk(const char *const *lines,
     }
     cpti_spans_free(spans);
     return report;
+}
+
+bool span_list_makes(const struct cpt_alloc *alloc, const char *const *lines,
+                     cpt_status (*make)(struct cpti_spans *, struct cpt_path *))
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(alloc);
+    struct cpti_spans_report report;
+    bool is_done = false;
+
+    span_list_add(spans, lines);
+    (void)cpti_spans_resolve(spans, &report);
+    (void)cpti_spans_walk(spans, CPTI_SPANS_EXACT);
+    is_done = path != NULL && make(spans, path) == CPT_OK;
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+    return is_done;
 }

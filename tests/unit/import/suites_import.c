@@ -4,30 +4,44 @@
 #include "tests/support/suites.h"
 
 extern CU_TestInfo cpt_spans_tests[];
+extern CU_TestInfo cpt_span_pieces_tests[];
 extern CU_TestInfo cpt_span_path_tests[];
 extern CU_TestInfo cpt_note_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_span_waits_tests[];
+extern CU_TestInfo cpt_interval_vote_tests[];
 extern CU_TestInfo cpt_span_clocks_tests[];
+extern CU_TestInfo cpt_span_liars_tests[];
 extern CU_TestInfo cpt_span_explain_tests[];
+extern CU_TestInfo cpt_span_all_tests[];
+extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
+extern CU_TestInfo cpt_formats_tests[];
 extern CU_TestInfo cpt_traces_tests[];
 extern CU_TestInfo cpt_live_tests[];
 extern CU_TestInfo cpt_otlp_protobuf_tests[];
+extern CU_TestInfo cpt_batches_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
+    {"span pieces", NULL, NULL, NULL, NULL, cpt_span_pieces_tests},
     {"span path", NULL, NULL, NULL, NULL, cpt_span_path_tests},
     {"note path", NULL, NULL, NULL, NULL, cpt_note_path_tests},
     {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
     {"span waits", NULL, NULL, NULL, NULL, cpt_span_waits_tests},
+    {"interval vote", NULL, NULL, NULL, NULL, cpt_interval_vote_tests},
     {"span clocks", NULL, NULL, NULL, NULL, cpt_span_clocks_tests},
+    {"span liars", NULL, NULL, NULL, NULL, cpt_span_liars_tests},
     {"span explain", NULL, NULL, NULL, NULL, cpt_span_explain_tests},
+    {"span all", NULL, NULL, NULL, NULL, cpt_span_all_tests},
 #ifdef TEST_WITH_JSON
+    {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
+    {"formats", NULL, NULL, NULL, NULL, cpt_formats_tests},
     {"traces", NULL, NULL, NULL, NULL, cpt_traces_tests},
     {"live", NULL, NULL, NULL, NULL, cpt_live_tests},
     {"OTLP in protobuf", NULL, NULL, NULL, NULL, cpt_otlp_protobuf_tests},
+    {"batches", NULL, NULL, NULL, NULL, cpt_batches_tests},
 #endif
     CU_SUITE_INFO_NULL,
 };

@@ -9,6 +9,7 @@
 #include "cpt/import/live.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,86 @@ static void test_memory(void)
     }
 }
 
+/* Memory that is counted. */
+struct counted {
+    size_t bytes;
+    size_t bytes_most;
+};
+
+static void *resize(void *context, void *memory, size_t bytes)
+{
+    struct counted *counted = context;
+    const size_t before = malloc_usable_size(memory);
+    void *now = NULL;
+
+    if (bytes == 0) {
+        counted->bytes -= before;
+        free(memory);
+        return NULL;
+    }
+    now = realloc(memory, bytes);
+    counted->bytes += now != NULL ? malloc_usable_size(now) - before : 0;
+    counted->bytes_most =
+        counted->bytes > counted->bytes_most ? counted->bytes : counted->bytes_most;
+    return now;
+}
+
+/* Writes a request of @count traces of one span each to @text. Ids whose place is not
+ * below @part of all are passed over. */
+static size_t write_many(char *text, size_t capacity, unsigned count, double part)
+{
+    size_t used = (size_t)snprintf(text, capacity, "%s",
+                                   "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[");
+
+    for (uint64_t number = 1; count > 0; number++) {
+        char id[33];
+
+        (void)snprintf(id, sizeof id, "%032" PRIx64, number);
+        if ((double)cpti_live_place(cpt_bytes_of(id)) < part * 18446744073709551616.0) {
+            used += (size_t)snprintf(text + used, capacity - used,
+                                     "%s{\"traceId\":\"%s\",\"spanId\":\"%016x\"}",
+                                     text[used - 1] == '[' ? "" : ",", id, count);
+            count--;
+        }
+    }
+    used += (size_t)snprintf(text + used, capacity - used, "]}]}]}");
+    CU_ASSERT_FATAL(used + CPTI_DOC_PADDING < capacity);
+    return used;
+}
+
+/* One request of very many traces is shed while it is read: what is held stays within
+ * the memory at all times, also by what malloc() needs for it, and also if all ids are
+ * among those that are kept longest. */
+static void test_memory_in_a_request(void)
+{
+    enum { COUNT = 20000, CAPACITY = 2 << 20, BYTES_MAX = 1 << 20 };
+    static const double parts[] = {1, 0.01};
+    char *text = malloc(CAPACITY);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct counted counted = {0};
+        const struct cpt_alloc alloc = {resize, &counted};
+        const struct cpti_live_options options = {.alloc = &alloc,
+                                                  .bytes_max = BYTES_MAX};
+        struct cpti_live *live = live_new(&options);
+        const size_t before = counted.bytes;
+        const size_t bytes = write_many(text, CAPACITY, COUNT, parts[i]);
+        uint64_t refused = 0;
+
+        CU_ASSERT_EQUAL(cpti_live_json(live, text, bytes, SECOND, &refused, NULL),
+                        CPT_OK);
+        CU_ASSERT(counted.bytes_most - before < BYTES_MAX + BYTES_MAX / 8);
+        CU_ASSERT(counts_of(live).waiting_bytes <= BYTES_MAX);
+        CU_ASSERT(counts_of(live).waiting_bytes > BYTES_MAX / 2);
+        CU_ASSERT_EQUAL(counts_of(live).waiting_traces + counts_of(live).shed_traces,
+                        COUNT);
+        CU_ASSERT_EQUAL(counts_of(live).spans, COUNT);
+        cpti_live_free(live);
+    }
+    free(text);
+}
+
 /* When the share rises, a trace whose beginning was left out is left out until its
  * end; and its part of what is kept is that of the time when it began. */
 static void test_share_rises(void)
@@ -312,7 +393,6 @@ static void expect_json(const char *spans, cpt_status expected, uint64_t refused
     CU_ASSERT_EQUAL(cpti_live_json(live, text, (size_t)bytes, SECOND, &count, NULL),
                     expected);
     CU_ASSERT_EQUAL(count, refused);
-    CU_ASSERT_EQUAL(counts_of(live).bad_requests, expected == CPT_INVALID);
     CU_ASSERT_EQUAL(counts_of(live).waiting_traces, 0);
     cpti_live_free(live);
 }
@@ -326,6 +406,16 @@ static void test_bad_requests(void)
     expect_json("{\"resourceSpans\":null,\"more\":[{}]}", CPT_OK, 0);
     expect_json("", CPT_INVALID, 0);
     expect_json("[]", CPT_INVALID, 0);
+    /* spans under another name would be lost */
+    expect_json("{\"resource_spans\":[]}", CPT_INVALID, 0);
+    expect_json("{\"batches\":[]}", CPT_INVALID, 0);
+    expect_json("{\"resourceMetrics\":[]}", CPT_INVALID, 0);
+    expect_json("{\"resourceSpans\":[{\"scope_spans\":[]}]}", CPT_INVALID, 0);
+    expect_json("{\"resourceSpans\":[{\"scopeSpans\":[{\"x\":[]}]}]}", CPT_INVALID, 0);
+    expect_json(
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"schemaUrl\":\"\"}],"
+        "\"schemaUrl\":\"\",\"resource\":{}}]}",
+        CPT_OK, 0);
     expect_json("{\"resourceSpans\":{}}", CPT_INVALID, 0);
     expect_json("{\"resourceSpans\":[", CPT_INVALID, 0);
     expect_json("{} {}", CPT_INVALID, 0);
@@ -339,6 +429,55 @@ static void test_bad_requests(void)
     expect_json(SPANS("{\"traceId\":\"00000000000000000000000000000001\",\"spanId\":"
                       "\"00000000000000aa\",\"parentSpanId\":\"x\"}"),
                 CPT_OK, 1);
+}
+
+/* What is not known, and what is no text, is counted; ids may be in base64. */
+static void test_other_versions(void)
+{
+    static const char request[] =
+        "{\"resourceSpans\":[{\"x\":1,\"scopeSpans\":[{\"spans\":["
+        "{\"traceId\":\"AAAAAAAAAAAAAAAAAAAAAQ==\",\"spanId\":\"AAAAAAAAAKE=\","
+        "\"name\":\"\\ud800\377\",\"y\":2},"
+        "{\"traceId\":\"00000000000000000000000000000001\",\"spanId\":"
+        "\"00000000000000b1\",\"parentSpanId\":\"AAAAAAAAAKE=\"}]}]}]}";
+    const struct cpti_live_options options = {NULL};
+    struct cpti_live *live = live_new(&options);
+    char text[TEXT_BYTES] = {0};
+    uint64_t refused = 0;
+
+    memcpy(text, request, sizeof request);
+    CU_ASSERT_EQUAL(
+        cpti_live_json(live, text, sizeof request - 1, SECOND, &refused, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(refused, 0);
+    CU_ASSERT_EQUAL(counts_of(live).unknown_fields, 2);
+    CU_ASSERT_EQUAL(counts_of(live).replaced, 2);
+    CU_ASSERT_EQUAL(counts_of(live).waiting_traces, 1);
+    CU_ASSERT_EQUAL(counts_of(live).waiting_spans, 2);
+    cpti_live_free(live);
+}
+
+/* The same of protobuf: a resource with an unknown field 9, with a span and without. */
+static void test_other_protobuf(void)
+{
+    static const char alone[] = "\012\002\110\007";
+    static const char beside[] = "\012\045\110\007\022\041\022\037\012\020"
+                                 "0123456789abcdef\022\01001234567\210\001\001";
+    const struct cpti_live_options options = {NULL};
+    struct cpti_live *live = live_new(&options);
+    uint64_t refused = 0;
+
+    CU_ASSERT_EQUAL(cpti_live_protobuf(live,
+                                       (struct cpt_bytes){alone, sizeof alone - 1},
+                                       SECOND, &refused, NULL),
+                    CPT_INVALID);
+    CU_ASSERT_EQUAL(cpti_live_protobuf(live,
+                                       (struct cpt_bytes){beside, sizeof beside - 1},
+                                       SECOND, &refused, NULL),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(refused, 0);
+    CU_ASSERT_EQUAL(counts_of(live).unknown_fields, 2);
+    CU_ASSERT_EQUAL(counts_of(live).waiting_spans, 1);
+    cpti_live_free(live);
 }
 
 /* The same id in any case of letters stands at the same place, in any process. */
@@ -509,9 +648,12 @@ CU_TestInfo cpt_live_tests[] = {
     {"all can be taken", test_takes_all},
     {"a share of the traces is kept, the same everywhere", test_share},
     {"less is kept when memory is short", test_memory},
+    {"one request is shed while it is read", test_memory_in_a_request},
     {"the share rises, and no trace lacks its beginning", test_share_rises},
     {"a trace that is too large is left out", test_large_trace},
     {"bad requests", test_bad_requests},
+    {"other versions", test_other_versions},
+    {"other versions in protobuf", test_other_protobuf},
     {"the place of an id", test_place},
     {"survives no memory", test_survives_no_memory},
     {"each span is in a trace or counted", test_all_is_counted},

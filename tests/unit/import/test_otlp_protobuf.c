@@ -199,6 +199,32 @@ static void test_request(void)
     CU_ASSERT_EQUAL(seen.count, 1);
 }
 
+/* 0 is what protobuf has for a start that was not set, but in times counted from 0. */
+static void test_unset_starts(void)
+{
+    static const uint64_t today = 1700000000000000000;
+    static const struct wanted_span spans[] = {
+        {'a', 0, "", 0, today, 2}, {'b', 0, "", 0, 100, 2}, {'c', 0, "", 0, 0, 2}};
+    struct bytes request = {.count = 0};
+    struct bytes both = {.count = 0};
+    struct bytes scope = {.count = 0};
+    struct seen seen = {.status = CPT_OK};
+    struct cpti_sink sink = {.take = see, .context = &seen};
+
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        put_span(&scope, &spans[i]);
+    }
+    put_message(&both, 2, &scope);
+    put_message(&request, 1, &both);
+    CU_ASSERT_EQUAL(cpti_otlp_protobuf((struct cpt_bytes){request.data, request.count},
+                                       &sink, NULL),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(seen.count, 3);
+    CU_ASSERT_PTR_NOT_NULL(strstr(seen.text, "61< : peer db 0+0 kind 2 timeless"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(seen.text, "62< : peer db 0+100 kind 2 timed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(seen.text, "63< : peer db 0+0 kind 2 timeless"));
+}
+
 static void test_empty_request(void)
 {
     struct seen seen = {.status = CPT_OK};
@@ -455,8 +481,50 @@ static void test_long_messages(void)
                     CPT_TRUNCATED);
 }
 
+/* A tag is a number of 32 bits, however many bytes it takes. */
+static void test_a_tag_has_32_bits(void)
+{
+    static const uint64_t tags[] = {UINT64_C(0xfffffff8), /* the largest field number */
+                                    UINT64_C(0x100000008),       UINT64_C(0x780000008),
+                                    UINT64_C(0x7fffffff8),       UINT64_C(0x800000008),
+                                    UINT64_C(0xfffffffffffffff8)};
+
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        struct bytes request = request_of();
+        struct seen seen = {.status = CPT_OK};
+        struct cpti_sink sink = {.take = see, .context = &seen};
+        struct cpti_traces_counts counts;
+        char text[SPAN_TEXT_BYTES];
+
+        put_varint(&request, tags[i]);
+        put_varint(&request, 7);
+        CU_ASSERT_EQUAL(
+            cpti_otlp_protobuf((struct cpt_bytes){request.data, request.count}, &sink,
+                               NULL),
+            i == 0 ? CPT_OK : CPT_CORRUPT);
+        CU_ASSERT_EQUAL(read_file(request.data, request.count, 1000, 0, text, &counts),
+                        i == 0 ? CPT_OK : CPT_CORRUPT);
+    }
+}
+
+/* The tenth byte of a number has one bit. */
+static void test_a_number_has_64_bits(void)
+{
+    for (unsigned last = 0; last <= 2; last++) {
+        struct bytes request = request_of();
+        struct cpti_traces_counts counts;
+        char text[SPAN_TEXT_BYTES];
+
+        put(&request, "\x98\x06\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11);
+        put(&request, (const char[]){(char)last}, 1);
+        CU_ASSERT_EQUAL(read_file(request.data, request.count, 1000, 0, text, &counts),
+                        last <= 1 ? CPT_OK : CPT_CORRUPT);
+    }
+}
+
 CU_TestInfo cpt_otlp_protobuf_tests[] = {
     {"a request", test_request},
+    {"starts that were not set", test_unset_starts},
     {"an empty request", test_empty_request},
     {"refuses other messages", test_refuses_other_messages},
     {"damaged requests give a place", test_damaged_requests},
@@ -467,5 +535,7 @@ CU_TestInfo cpt_otlp_protobuf_tests[] = {
     {"recognises text", test_recognises_text},
     {"cut files", test_cut_files},
     {"long messages", test_long_messages},
+    {"a tag has 32 bits", test_a_tag_has_32_bits},
+    {"a number has 64 bits", test_a_number_has_64_bits},
     CU_TEST_INFO_NULL,
 };

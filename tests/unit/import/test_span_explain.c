@@ -75,6 +75,21 @@ static void test_held(void)
            "on_path - 0 45+0");
 }
 
+static void test_background(void)
+{
+    const char *const lines[] = {"a - 0 100 A: o",    "b a 10 95 B: query",
+                                 "c a 12 5000 C: o",  "d c 20 40 D: o",
+                                 "e a 20 60 E: find", NULL};
+
+    expect(lines, 1, "on_path - 0 85+0");
+    expect(lines, 2, "background b 95 0+0 cut");
+    expect(lines, 3, "above c 0 0+0");
+    expect(lines, 4, "held b 10 0+0");
+    /* of two that both outlive their parent, the other was there first */
+    expect(LINES("a - 0 100 A: o", "b a 10 200 B: o", "c a 12 300 C: o"), 2,
+           "held b 10 0+0 cut");
+}
+
 static void test_late(void)
 {
     /* b was on the path until c began, and d began later */
@@ -143,7 +158,13 @@ static void test_moved(void)
 }
 
 CU_TestInfo cpt_span_explain_tests[] = {
-    {"on the path", test_on_path}, {"held", test_held},     {"late", test_late},
-    {"dropped", test_dropped},     {"moment", test_moment}, {"waits", test_waits},
-    {"moved", test_moved},         CU_TEST_INFO_NULL,
+    {"on the path", test_on_path},
+    {"held", test_held},
+    {"background", test_background},
+    {"late", test_late},
+    {"dropped", test_dropped},
+    {"moment", test_moment},
+    {"waits", test_waits},
+    {"moved", test_moved},
+    CU_TEST_INFO_NULL,
 };
