@@ -67,6 +67,7 @@ struct cpti_command {
     int (*run)(const struct cpti_arguments *arguments);
     bool takes_folders; /* a folder among the operands stands for its logs; folders.h */
     bool has_tree_folders; /* for its trees instead */
+    bool has_log_folders;  /* for its path logs and its graph logs */
     /* for its files that begin so, instead, which are the command's @folder_noun */
     bool (*is_in_folder)(const unsigned char *head, size_t bytes);
     const char *folder_noun;
@@ -75,6 +76,7 @@ struct cpti_command {
     const char *better_noun;
     const char *operand; /* "an address", if its operand is no file; or NULL */
     bool takes_spans;    /* in the place of a path log; span_logs.h */
+    bool takes_visits;   /* of spans, all visits, too, not only those on the path */
 };
 
 /* Option @index of @command, counted through all its tables and then --help, which

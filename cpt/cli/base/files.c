@@ -6,17 +6,27 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
+#include "cpt/cpt_name.h"
 #include "wire/cpt_graph_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 8 };
+enum {
+    SLURP_BYTES_FIRST = 64 * 1024,
+    LOG_MAGIC_BYTES = 8,
+    TEMPORARY_NAME_BYTES = 240, /* a file's name has 255 */
+    FOLDERS_MAX = 256,
+    GONE_MAX = 1024
+};
 
 /* --- Inputs --- */
 
@@ -83,6 +93,14 @@ const atomic_bool *cpti_inputs_end(void)
     return end_of_inputs;
 }
 
+/* Where inputs end; 0: not before their end. */
+static _Thread_local uint64_t inputs_bytes_max;
+
+void cpti_inputs_cut(uint64_t bytes)
+{
+    inputs_bytes_max = bytes;
+}
+
 static bool is_unwanted(void)
 {
     /* relaxed: nothing else depends on it */
@@ -114,12 +132,98 @@ static FILE *open_regular(const char *path)
     return file;
 }
 
+/* --- Files that are removed meanwhile --- */
+
+/* Folders whose files are inputs, and files of them that were gone. */
+static struct {
+    pthread_mutex_t mutex;
+    char *folders[FOLDERS_MAX];
+    size_t folder_count;
+    uint64_t gone[GONE_MAX]; /* hashes of their paths */
+    size_t gone_count;
+} expected = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_below(const char *path, const char *folder)
+{
+    const size_t bytes = strlen(folder);
+
+    return strncmp(path, folder, bytes) == 0 &&
+           (path[bytes] == '/' || (bytes > 0 && folder[bytes - 1] == '/'));
+}
+
+/* Whether a folder that was expected has @path; the lock is held. */
+static bool is_expected(const char *path)
+{
+    for (size_t i = 0; i < expected.folder_count; i++) {
+        if (is_below(path, expected.folders[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void cpti_inputs_of_folder(const char *folder)
+{
+    (void)pthread_mutex_lock(&expected.mutex);
+    for (size_t i = 0; i < expected.folder_count; i++) {
+        if (strcmp(expected.folders[i], folder) == 0) {
+            (void)pthread_mutex_unlock(&expected.mutex);
+            return;
+        }
+    }
+    if (expected.folder_count < FOLDERS_MAX) {
+        char *copy = strdup(folder);
+
+        expected.folders[expected.folder_count] = copy;
+        expected.folder_count += copy != NULL;
+    }
+    (void)pthread_mutex_unlock(&expected.mutex);
+}
+
+/* Notes that @path is gone. true: it was not noted before. */
+static bool note_gone(const char *path)
+{
+    const uint64_t hash = cpt_hash_bytes(0, path, strlen(path));
+
+    for (size_t i = 0; i < expected.gone_count; i++) {
+        if (expected.gone[i] == hash) {
+            return false;
+        }
+    }
+    if (expected.gone_count < GONE_MAX) {
+        expected.gone[expected.gone_count++] = hash;
+    }
+    return true;
+}
+
+bool cpti_input_is_gone(const char *path)
+{
+    bool is_gone = false;
+    bool is_new = false;
+
+    (void)pthread_mutex_lock(&expected.mutex);
+    is_gone = is_expected(path) && access(path, F_OK) != 0 && errno == ENOENT;
+    is_new = is_gone && note_gone(path);
+    (void)pthread_mutex_unlock(&expected.mutex);
+    if (is_new) {
+        cpti_warn("%s: was removed meanwhile and is left out", cpti_quoted(path));
+    }
+    return is_gone;
+}
+
 static FILE *open_input(const char *path)
 {
+    FILE *file = NULL;
+
     if (is_stdio(path)) {
         return stdin;
     }
-    return end_of_inputs != NULL ? open_regular(path) : fopen(path, "rb");
+    file = end_of_inputs != NULL ? open_regular(path) : fopen(path, "rb");
+    if (file == NULL && errno == ENOENT) {
+        file = cpti_input_is_gone(path) ? fopen("/dev/null", "rb") : NULL;
+        errno = ENOENT;
+    }
+    return file;
 }
 
 int cpti_input_open(struct cpti_input *input, const char *path)
@@ -165,6 +269,10 @@ cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t 
     if (is_unwanted()) {
         input->error_number = ECANCELED;
         return CPT_IO;
+    }
+    if (inputs_bytes_max != 0 && input->read_bytes >= inputs_bytes_max) {
+        *bytes = 0;
+        return CPT_OK;
     }
     if (from_head != 0) {
         memcpy(buffer, input->head + input->head_used, from_head);
@@ -221,10 +329,12 @@ cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
 uint64_t cpti_input_bytes(const struct cpti_input *input)
 {
     struct stat about;
+    uint64_t bytes = 0;
 
-    return fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)
-               ? (uint64_t)about.st_size
-               : 0;
+    if (fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)) {
+        bytes = (uint64_t)about.st_size;
+    }
+    return inputs_bytes_max != 0 && bytes > inputs_bytes_max ? inputs_bytes_max : bytes;
 }
 
 int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **data,
@@ -295,9 +405,10 @@ static void remove_unfinished(int signal_number)
 
 static void expect_signals(void)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT, SIGXCPU};
     struct sigaction action = {0};
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* the write then fails, and says why */
     action.sa_handler = remove_unfinished;
     action.sa_flags = (int)SA_RESETHAND;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -326,17 +437,31 @@ static mode_t new_file_mode(void)
     return 0666 & ~mask;
 }
 
+/* "folder/.name.XXXXXX", from malloc(): hidden, so that no reader of the folder takes
+ * it for a log, and no `cpt depot drop`. */
+static char *name_temporary(const char *target)
+{
+    const char *slash = strrchr(target, '/');
+    const size_t folder = slash != NULL ? (size_t)(slash - target) + 1 : 0;
+    const size_t bytes = strlen(target) + sizeof "..XXXXXX";
+    char *name = malloc(bytes);
+
+    if (name != NULL) {
+        (void)snprintf(name, bytes, "%.*s.%.*s.XXXXXX", (int)folder, target,
+                       TEMPORARY_NAME_BYTES, target + folder);
+    }
+    return name;
+}
+
 /* Opens a temporary file beside @output's target. */
 static int open_temporary(struct cpti_output *output, mode_t mode)
 {
-    const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
     int descriptor;
 
-    output->temporary = malloc(bytes);
+    output->temporary = name_temporary(output->target);
     if (output->temporary == NULL) {
         return cpti_failed("out of memory");
     }
-    (void)snprintf(output->temporary, bytes, "%s.XXXXXX", output->target);
     descriptor = mkstemp(output->temporary);
     if (descriptor < 0) {
         free(output->temporary);
@@ -344,6 +469,7 @@ static int open_temporary(struct cpti_output *output, mode_t mode)
         return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
                            strerror(errno));
     }
+    (void)flock(descriptor, LOCK_EX | LOCK_NB); /* as long as its writer lives */
     note_unfinished(NULL, output->temporary);
     expect_signals();
     (void)fchmod(descriptor, mode);
@@ -368,7 +494,8 @@ int cpti_output_open(struct cpti_output *output, const char *path)
     }
     output->path = path;
     exists = stat(path, &about) == 0;
-    if (exists && !S_ISREG(about.st_mode)) {
+    output->has_no_name = exists && S_ISREG(about.st_mode) && about.st_nlink == 0;
+    if (exists && (!S_ISREG(about.st_mode) || output->has_no_name)) {
         output->file = fopen(path, "wb");
         return output->file != NULL ? CPTI_EXIT_DONE
                                     : cpti_failed("%s: cannot be written: %s",
@@ -438,7 +565,13 @@ int cpti_output_commit(struct cpti_output *output)
 void cpti_output_abort(struct cpti_output *output)
 {
     if (output->file != NULL && output->file != stdout) {
+        const int descriptor = output->has_no_name ? dup(fileno(output->file)) : -1;
+
         (void)fclose(output->file);
+        if (descriptor >= 0) {
+            (void)ftruncate(descriptor, 0);
+            (void)close(descriptor);
+        }
     }
     if (output->temporary != NULL) {
         (void)unlink(output->temporary);

@@ -6,9 +6,10 @@
  * The first bytes of an input tell a path log from a tree; its name does not matter.
  * "-" is standard input.
  *
- * An output is written to a temporary file beside its destination and renamed when it
- * is complete. So no reader sees half of it, and after a failure the old file is still
- * there. Anything but a regular file (a pipe, /dev/null) is written in place.
+ * An output is written to a hidden temporary file beside its destination and renamed
+ * when it is complete. So no reader sees half of it, and after a failure the old file
+ * is still there. Anything but a regular file (a pipe, /dev/null), or one without a
+ * name, is written in place.
  *
  * A function that returns an enum cpti_exit has printed its error.
  */
@@ -60,6 +61,17 @@ void cpti_inputs_end_if(const atomic_bool *is_unwanted);
 /* What it was called with. */
 const atomic_bool *cpti_inputs_end(void);
 
+/* The files of @folder, which is copied, are inputs that may be removed at any time: a
+ * service, or `cpt depot drop`, removes old logs while others read them. One that is
+ * gone when it is opened is empty, which is told once. Threads: any. */
+void cpti_inputs_of_folder(const char *folder);
+
+/* Whether @path, of such a folder, is gone; tells it once. Threads: any. */
+bool cpti_input_is_gone(const char *path);
+
+/* From now on, each input of this thread ends after @bytes; 0: where it ends. */
+void cpti_inputs_cut(uint64_t bytes);
+
 /* Opens @path, or standard input for "-". enum cpti_exit. */
 int cpti_input_open(struct cpti_input *input, const char *path);
 void cpti_input_close(struct cpti_input *input);
@@ -97,6 +109,7 @@ struct cpti_output {
     char *target;     /* the destination, links resolved; NULL if written in place */
     char *temporary;  /* the file until it is renamed */
     int error_number; /* of the first write that failed; 0: none */
+    bool has_no_name; /* a private file: empty if the output is aborted */
 };
 
 /* Opens @path for writing; NULL and "-" are standard output. enum cpti_exit. */

@@ -140,6 +140,9 @@ static enum want want_head(const struct folder *of, const unsigned char *head,
     case CPTI_INPUT_TREE:
         return has_trees(of) ? WANTED : UNWANTED;
     case CPTI_INPUT_GRAPHS:
+        if (command != NULL && command->has_log_folders) {
+            return WANTED;
+        }
         return has_trees(of) ? UNWANTED : BESIDE;
     case CPTI_INPUT_GZIP:
         return UNWANTED;
@@ -163,8 +166,8 @@ static enum want is_wanted(const struct folder *of, int folder, const char *name
         return UNWANTED; /* a profile begins like compressed spans */
     }
     descriptor = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) {
-        return is_named ? WANTED : UNWANTED;
+    if (descriptor < 0) { /* perhaps it is gone meanwhile */
+        return is_named && errno != ENOENT ? WANTED : UNWANTED;
     }
     bytes = pread(descriptor, head, sizeof head, 0);
     (void)close(descriptor);
@@ -221,8 +224,9 @@ static int read_folder(struct folder *folder, const struct entry *parent)
     DIR *directory = descriptor < 0 ? NULL : fdopendir(descriptor);
     int status = CPTI_EXIT_DONE;
 
-    if (directory == NULL) {
-        status = cannot_open(parent->path);
+    if (directory == NULL) { /* a folder within it may be gone meanwhile */
+        status = parent->depth > 0 && errno == ENOENT ? CPTI_EXIT_DONE
+                                                      : cannot_open(parent->path);
         if (descriptor >= 0) {
             (void)close(descriptor);
         }
@@ -377,6 +381,7 @@ static int find_all(struct cpti_arguments *arguments, struct folder *folders)
         source->is_folder = is_folder(source->name);
         if (source->is_folder) {
             folders[i].name = source->name;
+            cpti_inputs_of_folder(source->name);
             folders[i].command = arguments->command;
             status = find_logs(&folders[i]);
             source->count = folders[i].logs.count - folders[i].again_count;

@@ -3,6 +3,7 @@
 /* names.c - names as people type them; see names.h */
 #include "cpt/cli/base/names.h"
 
+#include "cpt/cli/base/output.h"
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 
@@ -267,4 +268,97 @@ size_t cpti_name_typed(struct cpt_bytes typed, char *text, size_t capacity)
         at += bytes + 2;
     }
     return writer.bytes;
+}
+
+/* --- Names as they are shown --- */
+
+static int digit_of(char byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = byte != '\0' ? strchr(digits, byte) : NULL;
+
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* Whether the @bytes at @name are shown as @shown: as a name, as a frame, or as a text
+ * that is no name. */
+static bool is_shown_as(const char *name, size_t bytes, struct cpt_bytes shown)
+{
+    const struct cpt_bytes own = {name, bytes};
+    const struct cpt_bytes none = {NULL, 0};
+    char text[CPTI_TEXT_BYTES];
+
+    return cpt_bytes_equal(cpt_bytes_of(cpti_quoted_bytes(own)), shown) ||
+           cpt_bytes_equal(cpt_bytes_of(cpti_printable(own)), shown) ||
+           (cpt_text_frame(own, CPT_KIND_WORK, none, text, sizeof text) < sizeof text &&
+            cpt_bytes_equal(cpt_bytes_of(text), shown));
+}
+
+size_t cpti_name_shown(struct cpt_bytes shown, char *text, size_t capacity)
+{
+    size_t bytes = 0;
+
+    if (shown.bytes == 0 || shown.bytes >= CPTI_TEXT_BYTES ||
+        memchr(shown.data, '\\', shown.bytes) == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < shown.bytes; i++) {
+        const bool is_escape =
+            shown.data[i] == '\\' && i + 3 < shown.bytes && shown.data[i + 1] == 'x';
+        const int high = is_escape ? digit_of(shown.data[i + 2]) : -1;
+        const int low = is_escape ? digit_of(shown.data[i + 3]) : -1;
+
+        if (bytes == capacity) {
+            return 0;
+        }
+        if (high >= 0 && low >= 0) {
+            text[bytes++] = (char)(high * 16 + low);
+            i += 3;
+        } else {
+            text[bytes++] = shown.data[i];
+        }
+    }
+    return bytes < shown.bytes && is_shown_as(text, bytes, shown) ? bytes : 0;
+}
+
+/* --- Ids of traces --- */
+
+enum { TRACE_DIGITS = 32, TRACE_END_DIGITS = 16 };
+
+static bool has_digits(struct cpt_bytes text, size_t count)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    size_t at = 0;
+
+    while (at < text.bytes && text.data[at] != '\0' &&
+           strchr(digits, text.data[at]) != NULL) {
+        at++;
+    }
+    return text.bytes == count && at == count;
+}
+
+bool cpti_is_trace(const char *typed)
+{
+    return has_digits(cpt_bytes_of(typed), TRACE_DIGITS) ||
+           has_digits(cpt_bytes_of(typed), TRACE_END_DIGITS);
+}
+
+bool cpti_trace_is(struct cpt_bytes id, const char *typed)
+{
+    const struct cpt_bytes text = cpt_bytes_of(typed);
+    const bool is_long = has_digits(id, TRACE_DIGITS);
+    const size_t before = TRACE_DIGITS - TRACE_END_DIGITS;
+
+    if (cpt_bytes_equal(id, text)) {
+        return true;
+    }
+    if (!cpti_is_trace(typed) || (!is_long && !has_digits(id, TRACE_END_DIGITS))) {
+        return false;
+    }
+    if (id.bytes == text.bytes) {
+        return strncasecmp(id.data, typed, id.bytes) == 0;
+    }
+    return is_long ? strncasecmp(id.data + before, typed, TRACE_END_DIGITS) == 0
+                   : strspn(typed, "0") >= before &&
+                         strncasecmp(id.data, typed + before, TRACE_END_DIGITS) == 0;
 }

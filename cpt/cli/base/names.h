@@ -6,6 +6,8 @@
  *      agregate    -> aggregate       a typing mistake
  *      A2, a: a2   -> A: A2           without its service, or in other letters
  *      <timeout>   -> ‹timeout›       no keyboard has ‹ ›
+ *      a\x3bb      -> a;b             as tables and messages show it
+ *      8448eb21…   -> 0af7651916cd43dd8448eb21…  the last 16 digits of a trace's id
  */
 #ifndef CPTI_CLI_NAMES_H
 #define CPTI_CLI_NAMES_H
@@ -14,6 +16,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The attribute of a record that is a fragment: of a trace whose root was lost. Its
+ * value says how. */
+#define CPTI_FRAGMENT_ATTRIBUTE "cpt.fragment"
 
 /* A set of names, of which the first ones stay. Zero at first. */
 enum { CPTI_NAMES_MAX = 2048 };
@@ -53,5 +59,19 @@ void cpti_stack_short(const char *stack, char *text, size_t capacity);
  * "B: ‹blind spot›". All else stays, also <b>. Returns the bytes that it has; at most
  * @capacity are written, without a NUL. */
 size_t cpti_name_typed(struct cpt_bytes typed, char *text, size_t capacity);
+
+/*
+ * The name that is shown as @shown ("a\x3bb"), with escapes: written to @text, at most
+ * @capacity bytes, without a NUL. Returns its bytes; 0 if @shown has no escapes, or if
+ * no name is shown so: it is a name as it stands.
+ */
+size_t cpti_name_shown(struct cpt_bytes shown, char *text, size_t capacity);
+
+/* Whether @typed can be the id of a trace: 32 hexadecimal digits, or the last 16. */
+bool cpti_is_trace(const char *typed);
+
+/* Whether @typed is the trace @id: it is that text, or the last 16 of its 32
+ * hexadecimal digits, in any letters; an @id of 16 digits has zeros before. */
+bool cpti_trace_is(struct cpt_bytes id, const char *typed);
 
 #endif

@@ -223,6 +223,7 @@ int cpti_arguments_init(struct cpti_arguments *arguments,
             return exit_status;
         }
     }
+    arguments->first_word = arguments->operands[0];
     return cpti_has(arguments, "help") ? CPTI_EXIT_DONE : check_operands(arguments);
 }
 

@@ -29,6 +29,7 @@ struct cpti_arguments {
     size_t option_count;
     const char **operands; /* borrowed from argv, or from `owned` */
     size_t operand_count;
+    const char *first_word; /* the first operand as it was typed; NULL: none */
     /* The operands as given, after cpti_folders_open() (folders.h); otherwise none. */
     struct cpti_source *sources;
     size_t source_count;

@@ -15,7 +15,13 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { QUOTED_COUNT = 4, WRAP_COLUMNS = 78, COLUMNS_MIN = 40, COLUMNS_MAX = 4096 };
+enum {
+    QUOTED_COUNT = 4,
+    WRAP_COLUMNS = 78,
+    COLUMNS_MIN = 40,
+    COLUMNS_MAX = 4096,
+    RENAMED_MAX = 64
+};
 
 /* The next buffer, in turn. */
 static char *take_buffer(void)
@@ -76,8 +82,29 @@ const char *cpti_printable(struct cpt_bytes text)
     return buffer;
 }
 
+/* Files that are shown by another name, set before there are other threads. */
+static struct {
+    const char *path;
+    const char *name;
+} renamed[RENAMED_MAX];
+static size_t renamed_count;
+
+void cpti_quote_as(const char *path, const char *name)
+{
+    if (renamed_count < RENAMED_MAX) {
+        renamed[renamed_count].path = path;
+        renamed[renamed_count++].name = name;
+    }
+}
+
 const char *cpti_quoted(const char *text)
 {
+    for (size_t i = 0; i < renamed_count; i++) {
+        if (strcmp(renamed[i].path, text) == 0) {
+            text = renamed[i].name;
+            break;
+        }
+    }
     return cpti_quoted_bytes(cpt_bytes_of(text));
 }
 

@@ -24,6 +24,10 @@ enum { CPTI_TEXT_BYTES = 2304 };
 /* @text with control bytes and invalid UTF-8 as \xNN. Valid until the fourth call after
  * this one. */
 const char *cpti_quoted(const char *text);
+
+/* cpti_quoted() shows @path, of a private file, as @name. Both are borrowed. At most
+ * 64; before there are other threads. */
+void cpti_quote_as(const char *path, const char *name);
 const char *cpti_quoted_bytes(struct cpt_bytes text);
 
 /* The same for text that is not a name: ';' and backslash are not escaped. The second

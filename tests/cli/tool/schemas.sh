@@ -15,6 +15,7 @@ two='--base arm=control --new arm=treatment'
 for log in experiment few hostile turned markup traced; do
     make_log $log >$log.cptlog
     cpt report --json $log.cptlog | is report
+    cpt report --json --by name --quantiles 50% $log.cptlog | is report
     cpt report --json --quantiles 50%,99.9%,100% --max-bytes 4k $log.cptlog | is report
     cpt precision --json --by name --pairs 2 --requests 10 $log.cptlog | is precision
     cpt log --json $log.cptlog | is log
@@ -27,15 +28,19 @@ cpt report --json --keep-duplicates --include-forced --where 'latency > p50' exp
 cpt diff --json $two --mix region --fail-if 'total > +3%' --fail-if 'name("none") > 1ms' experiment.cptlog 2>none | is diff
 cpt diff --json $two --max-bytes 4k experiment.cptlog | is diff
 cpt diff --json $two --by service --max-q 0.01 experiment.cptlog | is diff
+cpt report --json --by edge --cluster minute --max-bytes 4k experiment.cptlog | is report
 cpt report --json --group-by region experiment.cptlog | is report_group
 cpt report --json --blind-spots experiment.cptlog | is report_blind_spots
 make_log drags >drags.cptlog
 cpt report --json drags.cptlog | is report
+cpt report --json --by service drags.cptlog | is report
 cpt report --json --drag drags.cptlog | is report_drag
 cpt report --json --drag --max-bytes 2k drags.cptlog | is report_drag
 make_log contended >contended.cptlog
 cpt contention --json contended.cptlog | is contention
 cpt contention --json --requests contended.cptlog | is contention
+make_log contended_ids >ids.cptlog
+cpt contention --json --by tenant ids.cptlog | is contention
 cpt contention --json --max-bytes 2000 contended.cptlog | is contention
 cpt plan --json experiment.cptlog | is plan
 cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan

@@ -91,6 +91,77 @@ static void test_kinds_as_typed(void)
     CU_ASSERT_EQUAL(cpti_name_typed(cpt_bytes_of("<queue>"), text, sizeof text), 11);
 }
 
+static void expect_shown(const char *shown, const char *name, size_t bytes)
+{
+    char text[64];
+    const size_t found = cpti_name_shown(cpt_bytes_of(shown), text, sizeof text);
+
+    CU_ASSERT_EQUAL(found, bytes);
+    CU_ASSERT_TRUE(found != bytes || memcmp(text, name, bytes) == 0);
+}
+
+static void test_escapes_as_shown(void)
+{
+    char text_of_x[CPTI_TEXT_BYTES + 8];
+    char room[64];
+
+    expect_shown("a\\x3bb", "a;b", 3);
+    expect_shown("a\\x5cb", "a\\b", 3);
+    expect_shown("\\x00", "", 1);
+    expect_shown("\\x5cx3b", "\\x3b", 4);
+    expect_shown("\\xff\\x1b[2J", "\xff\033[2J", 5);
+    expect_shown("\\xe2\\x80\\xae", "\u202e", 3);
+    expect_shown("\\x3cb>", "<b>", 3);
+    expect_shown("A: \\x3cb>", "A: <b>", 6); /* as a frame */
+    expect_shown("a;b\\x1b", "a;b\033", 4);  /* as in an expression */
+    expect_shown("a;b", "", 0);              /* no escape */
+    expect_shown("a\\x62", "", 0);           /* nothing is shown so */
+    expect_shown("a\\x3Bb", "", 0);          /* nor so */
+    expect_shown("\\x3", "", 0);
+    expect_shown("\\x", "", 0);
+    expect_shown("\\", "", 0);
+    expect_shown("\\x3cb>\\", "<b>\\", 4);
+    expect_shown("", "", 0);
+    memset(text_of_x, 'x', sizeof text_of_x);
+    memcpy(text_of_x, "\\x3b", 4);
+    text_of_x[sizeof text_of_x - 1] = '\0';
+    expect_shown(text_of_x, "", 0); /* longer than what is shown */
+    text_of_x[68] = '\0';
+    expect_shown(text_of_x, "", 0); /* longer than the room */
+    text_of_x[67] = '\0';
+    CU_ASSERT_EQUAL(cpti_name_shown(cpt_bytes_of(text_of_x), room, sizeof room), 64);
+}
+
+static void expect_trace(const char *id, const char *typed, bool is_it)
+{
+    CU_ASSERT_EQUAL(cpti_trace_is(cpt_bytes_of(id), typed), is_it);
+}
+
+static void test_traces_as_typed(void)
+{
+    static const char id[] = "0af7651916cd43dd8448eb211c80319c";
+    static const char upper[] = "0AF7651916CD43DD8448EB211C80319C";
+
+    expect_trace(id, id, true);
+    expect_trace(id, upper, true);
+    expect_trace(id, "8448eb211c80319c", true);
+    expect_trace(upper, "8448eb211c80319c", true);
+    expect_trace(id, "0af7651916cd43dd", false); /* the first 16 */
+    expect_trace(id, "8448eb211c80319d", false);
+    expect_trace(id, "448eb211c80319c", false);
+    expect_trace(id, "", false);
+    expect_trace("8448eb211c80319c", "8448EB211C80319C", true);
+    expect_trace("8448eb211c80319c", "00000000000000008448eb211c80319c", true);
+    expect_trace("8448eb211c80319c", id, false);
+    expect_trace("any text", "any text", true);
+    expect_trace("any text", "8448eb211c80319c", false);
+    expect_trace("x8448eb211c80319c", "8448eb211c80319c", false);
+    CU_ASSERT_TRUE(cpti_is_trace(id) && cpti_is_trace("8448EB211C80319C"));
+    CU_ASSERT_FALSE(cpti_is_trace("") || cpti_is_trace("12") || cpti_is_trace("any"));
+    CU_ASSERT_FALSE(cpti_is_trace("8448eb211c80319") ||
+                    cpti_is_trace("g448eb211c80319c"));
+}
+
 static void test_services_that_are_shown(void)
 {
     char text[64];
@@ -186,6 +257,8 @@ CU_TestInfo cpt_names_tests[] = {
     {"a near miss is found, an unrelated name is not", test_near_misses},
     {"a set of names is bounded", test_names_are_bounded},
     {"kinds may be typed with < and >", test_kinds_as_typed},
+    {"escapes may be typed as they are shown", test_escapes_as_shown},
+    {"a trace may be typed by its last digits", test_traces_as_typed},
     {"a service that is shown above is left out", test_services_that_are_shown},
     {"texts are cut in the middle", test_cut_in_the_middle},
     {"command lines are broken outside of quotes", test_lines_are_broken},
