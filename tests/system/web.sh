@@ -4,66 +4,8 @@
 # web.sh MAKE_LOG - cpt web: what it refuses, that its numbers are those of report and
 # diff, that two readers get right answers, that logs are followed, and that it ends.
 . "$(dirname "$0")/system.sh"
-need curl jq
+. "$(dirname "$0")/web_asks.sh"
 make_log=$1
-
-# serve NAME ARGUMENTS...: starts a server; $at is its address.
-serve()
-{
-    name=$1
-    start "$@"
-    await "$name.out" 'Ctrl-C ends it'
-    at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' "$name.out")
-    [ -n "$at" ] || fail "no address in $(cat "$name.out")"
-}
-
-# get PATH [NAME=VALUE...]: the body; parameters are encoded here.
-get()
-{
-    path=$1
-    shift
-    for parameter in "$@"; do
-        set -- "$@" --data-urlencode "$parameter"
-        shift
-    done
-    curl -s --max-time 60 -G "$at$path" "$@"
-}
-
-# status PATH [CURL OPTION...]: the status of HTTP.
-status()
-{
-    path=$1
-    shift
-    curl -s --max-time 60 -o status.body -w '%{http_code}' "$@" "$at$path"
-}
-
-# refused STATUS WORDS PATH [NAME=VALUE...]: an error with these words.
-refused()
-{
-    wanted=$1
-    words=$2
-    path=$3
-    shift 3
-    for parameter in "$@"; do
-        set -- "$@" --data-urlencode "$parameter"
-        shift
-    done
-    got=$(status "$path" -G "$@")
-    [ "$got" = "$wanted" ] || fail "$path $*: $got, not $wanted: $(cat status.body)"
-    jq -r .error status.body | grep -q -- "$words" ||
-        fail "$path $*: '$words' is not in $(cat status.body)"
-}
-
-# read_all RECORDS: waits until this count of records has been read.
-read_all()
-{
-    tries=200
-    while [ "$(get /api/summary | jq .records)" != "$1" ]; do
-        tries=$((tries - 1))
-        [ $tries -gt 0 ] || fail "not $1 records: $(get /api/summary)"
-        sleep 0.1
-    done
-}
 
 rm -rf logs part pipe *.cptlog*
 "$make_log" experiment >a.cptlog
@@ -127,6 +69,7 @@ refused 400 "'min_ns' is at most" /api/view min_ns=18446744073709551615 max_ns=1
 refused 400 'more than max_ns' /api/view min_ns=2 max_ns=1
 refused 400 "needs base and new" /api/view mix=page
 refused 400 "'forced' takes 0 or 1" /api/view forced=yes
+refused 400 "'fragments' takes 0 or 1" /api/view fragments=yes
 refused 400 "is at most" /api/records limit=1001
 refused 400 "takes the id" /api/record id=nothing
 refused 400 "takes the id" /api/record
@@ -170,7 +113,7 @@ compare_report() # WHERE [NAME=VALUE...]
     get /api/view "where=$where" "$@" >view.json
     rows <view.json >got.rows
     cmp -s wanted.rows got.rows || fail "$where: $(diff wanted.rows got.rows)"
-    for field in requests mean_latency_ns low_ns high_ns records forced_excluded; do
+    for field in requests mean_latency_ns low_ns high_ns records forced_excluded fragments_excluded; do
         [ "$(jq ".$field" report.json)" = "$(jq ".sides[0].$field" view.json)" ] ||
             fail "$where: $field is not that of cpt report"
     done
@@ -184,6 +127,7 @@ compare_report 'path("B: B2") > 1us'
 [ "$(jq .requests wanted.json)" = \
     "$(get /api/view min_ns=13000000 max_ns=33000000 | jq '.sides[0].requests')" ] ||
     fail 'a range of latencies'
+get /api/view fragments=1 | jq -e '.sides[0].fragments_excluded == 0' >/dev/null
 get /api/view forced=1 | jq -e '.sides[0].forced_excluded == 0' >/dev/null
 
 say 'and those of cpt diff'
@@ -234,6 +178,57 @@ get /api/record "id=$id" >record.json
     "$(jq -c '.[2] | [.id, .latency_ns, .attributes]' list.json)" ] || fail "$(cat record.json)"
 [ "$(jq 'if (.segments[0] | type) == "array" then [.segments[][1]] else [.segments[].duration_ns] end
     | add' record.json)" = "$(jq .latency_ns record.json)" ] || fail 'segments do not add up'
+
+say 'a list averages nothing: its requests may have entered at several services'
+"$make_log" named >named.cptlog
+serve named "$CPT" web named.cptlog a.cptlog
+read_all 136
+for limit in 1 3 16 50 136 1000; do
+    [ "$(status "/api/records?limit=$limit")" = 200 ] || fail "limit $limit: $(cat status.body)"
+    [ "$(jq length status.body)" = $((limit < 135 ? limit : 135)) ] || fail "limit $limit: $(jq length status.body)"
+done
+# as cpt log lists them, but for the forced one
+get /api/records limit=1000 | jq -r '.[] | "\(.entry) \(.latency_ns)"' | sort >got.rows
+"$CPT" log --json named.cptlog a.cptlog | jq -r 'select(.forced | not) | "\(.entry) \(.latency_ns)"' | sort \
+    >wanted.rows
+cmp -s wanted.rows got.rows || fail "$(diff wanted.rows got.rows)"
+[ "$(get /api/records limit=1000 | jq -r '[.[].entry] | unique | length')" = 9 ] || fail 'entries are missing'
+[ "$(get /api/records 'where=latency >= 1ns' limit=1000 | jq length)" = 135 ]
+[ "$(get /api/records 'where=latency > p50' limit=1000 | jq length)" -lt 136 ]
+[ "$(get /api/records offset=134 | jq length)" = 1 ]
+[ "$(get /api/records offset=1000 limit=1 | jq length)" = 0 ]
+[ "$(get /api/records base=latency\<10ms new=latency\>=10ms limit=1000 | jq length)" -gt 0 ] || fail 'a side of two'
+for id in $(get /api/records limit=20 | jq -r '.[].id'); do
+    [ "$(status "/api/record?id=$id")" = 200 ] || fail "one of several entries: $(cat status.body)"
+done
+refused 400 'choose one by --entry' /api/view
+refused 400 'choose one by --entry' /api/view min_ns=1
+
+say 'a name is chosen as it is, and as it is shown'
+get /api/summary | jq -r '.entries[].text' >entries
+[ "$(wc -l <entries)" = 9 ] || fail "entries: $(cat entries)"
+get /api/view | jq -r '.error | sub(".*--entry: "; "") | split(", ")[]' | sort >named
+sort entries | cmp - named || fail "the summary has other names than the error: $(cat named)"
+while IFS= read -r name; do
+    wanted=2
+    [ "$name" != A ] || wanted=119
+    for parameter in "entry=$name" "where=service=$name" "where=service == \"$(printf %s "$name" | sed 's/"/\\"/g')\""; do
+        [ "$(get /api/view "$parameter" | jq '.sides[0].requests')" = $wanted ] ||
+            fail "$parameter: $(get /api/view "$parameter" | cut -c 1-300)"
+    done
+done <entries
+[ "$(get /api/view 'entry=a;b' | jq '.sides[0].requests')" = 2 ] || fail 'a name as it is'
+# what is completed selects something
+for text in 'service=' 'entry='; do
+    get /api/complete "text=$text" | jq -r '.options[].text' >offered
+    [ "$(wc -l <offered)" -ge 9 ] || fail "completion of $text: $(cat offered)"
+    while IFS= read -r term; do
+        [ "$(get /api/view "where=$term" | jq '.sides[0].requests > 0')" = true ] || fail "$term: $(get /api/view "where=$term")"
+    done <offered
+done
+kill "$pid"
+wait "$pid" || fail "it ended with $?"
+at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' web.out)
 
 say 'completion'
 [ "$(get /api/complete text=ar | jq -r '.options[0].text')" = arm ]
@@ -486,6 +481,18 @@ grep -q "Requests that are left out, as no more nodes and edges are kept in memo
 ends 'some graphs'
 "$CPT" web --graphs missing.cptgraph a.cptlog 2>error && fail 'a missing graph log'
 grep -q 'No such file' error
+
+say 'no password of an address is shown'
+serve secret "$CPT" web 'clickhouse://u:hunter2@127.0.0.1:1/db' a.cptlog
+for path in /api/summary /api/view /api/records /api/record?id=1-0 / /whatif /api/complete?text=a; do
+    [ "$(status "$path")" != 000 ] || fail "$path: no answer"
+    grep -q hunter2 status.body && fail "$path shows the password"
+done
+[ "$(get /api/summary | jq -r '.sources[0]')" = 'clickhouse://u:***@127.0.0.1:1/db' ] || fail "$(get /api/summary)"
+refused 400 'holds a password\|without libcurl' /api/view
+tr '\0' '\n' <"/proc/$pid/cmdline" | grep -q hunter2 && fail 'the list of processes shows it'
+grep -q hunter2 secret.out secret.err && fail 'a message shows it'
+ends 'a password'
 
 say 'what it cannot serve'
 "$CPT" web - 2>error && fail 'standard input'

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 """web_page.py - uses the page of cpt web as a person does, for web_page.sh
 
-    web_page.py FOLDER ARMS WIDE MARKUP GROWS GRAPHS     addresses of five servers
+    web_page.py FOLDER ARMS WIDE MARKUP GROWS GRAPHS OPEN     addresses of six servers
 """
 import sys
 
@@ -202,7 +202,40 @@ def sliders(page, address):
     page.expect("document.getElementById('whatif-page').pathname === '/whatif'", "to the sliders")
 
 
-def main(folder, arms, wide_at, markup, grows_at, graphs_at):
+def tokens(page, address):
+    """The token of an address that others reach goes with all that is asked, and with each link."""
+    token = address.split("?")[1]
+    has_token = "location.search.includes(%r)" % token
+    page.open(address)
+    page.until(READY, "the first view")
+    page.click(mark(page, "Compare by arm: control"))
+    page.until(PAIR, "both arms")
+    page.expect(has_token, "the view is a link with the token")
+    here = page.ask("location.href")
+    page.open("about:blank")
+    page.open(here)
+    page.until(PAIR, "the link opens the same view")
+    page.until("document.querySelectorAll('table.records tbody tr').length > 1", "requests")
+    page.click("table.records tbody button")
+    page.until("document.querySelectorAll('#record .fall').length > 1", "one request")
+    page.until("!document.getElementById('whatif').hidden", "a link to the sliders")
+    page.click("#whatif-page")
+    page.until("document.querySelector('input[type=range]')?.name === 'share:B: B2'", "the sliders")
+    page.expect(has_token, "their address has the token")
+    page.ask("document.querySelector('input[type=range]').focus()")
+    page.press("ArrowLeft")
+    page.until("location.search.includes('share%3AB%3A+B2=95')", "a slider that was moved")
+    page.expect(has_token, "the token stays")
+    page.ask("document.querySelector('header a').id = 'home'")
+    page.click("#home")
+    page.until(READY, "back to all requests")
+    page.expect(has_token + " && document.cookie === ''", "with the token, and without a cookie")
+    page.open(address.split("?")[0])
+    page.until("document.getElementById('error')?.textContent.includes('token')", "without it a page says what is missing")
+    page.errors[:] = [error for error in page.errors if "status of 403" not in error]  # that page
+
+
+def main(folder, arms, wide_at, markup, grows_at, graphs_at, open_at):
     with Browser(folder) as browser:
         page = browser.page()
         for step in (by_mouse, by_keyboard, boxes, mix, brush, records, phone):
@@ -214,6 +247,8 @@ def main(folder, arms, wide_at, markup, grows_at, graphs_at):
             print("sound:", step.__name__)
         sliders(other, graphs_at)
         print("sound: sliders")
+        tokens(other, open_at)
+        print("sound: tokens")
         grows(other, grows_at, folder)
         print("sound: grows")
         page.expect("document.getElementById('icicle-1') !== null", "one reader does not disturb another")

@@ -182,7 +182,7 @@ static void put_side_of_row(struct cpti_json *json, const struct cpti_html_rows 
     cpti_json_unsigned(json, "self_ns", cpti_html_row_self_ns(row, side));
     cpti_json_unsigned(json, "inclusive_ns", cpti_html_row_whole_ns(row, side));
     cpti_interval_json(json, "low_ns", "high_ns", &stats.inclusive);
-    cpti_trust_json(json, &stats, false);
+    cpti_trust_json(json, &stats, false, cpt_stats_heaviness(tree, node).is_infinite);
     cpti_json_rough(json, "presence", stats.presence);
     cpti_json_unsigned(json, "present_count", stats.present_count);
     cpti_json_ns(json, "present_mean_ns", stats.present_mean_ns);

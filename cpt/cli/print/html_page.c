@@ -89,7 +89,7 @@ void cpti_html_live(FILE *file)
     write_page(file, "cpt", cpt_bytes_of("{\"live\": true}"), "'self'");
 }
 
-void cpti_html_error(FILE *file, struct cpt_bytes sentence)
+void cpti_html_error(FILE *file, struct cpt_bytes sentence, const char *home)
 {
     (void)fputs(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -100,7 +100,11 @@ void cpti_html_error(FILE *file, struct cpt_bytes sentence)
     (void)fputs("</style>\n</head>\n<body>\n<main>\n<p id=\"error\" role=\"alert\">",
                 file);
     write_text(file, sentence);
-    (void)fputs("</p>\n<p>The button Back has what was typed. <a href=\"/\">All "
-                "requests</a></p>\n</main>\n</body>\n</html>\n",
-                file);
+    (void)fputs("</p>\n", file);
+    if (home != NULL) {
+        (void)fputs("<p>The button Back has what was typed. <a href=\"", file);
+        cpti_html_text(file, home);
+        (void)fputs("\">All requests</a></p>\n", file);
+    }
+    (void)fputs("</main>\n</body>\n</html>\n", file);
 }

@@ -34,7 +34,8 @@ void cpti_html_page(FILE *file, const char *title, const char *json, size_t byte
 /* Writes the page without data: it asks its own server for /api/…. */
 void cpti_html_live(FILE *file);
 
-/* Writes a page that says what was wrong with what a form sent. */
-void cpti_html_error(FILE *file, struct cpt_bytes sentence);
+/* Writes a page that says what was wrong with what a form sent, with a link to @home,
+ * an address; NULL: without. */
+void cpti_html_error(FILE *file, struct cpt_bytes sentence, const char *home);
 
 #endif

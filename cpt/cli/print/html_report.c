@@ -35,6 +35,8 @@ struct cpti_html_keep {
 struct report {
     struct cpti_selection selections[SIDES_MAX];
     struct cpti_gather gathers[SIDES_MAX];
+    struct cpti_views views[SIDES_MAX];
+    enum cpti_by by; /* what a row is */
     struct cpti_html_keep *keep;
     size_t side_count;
 };
@@ -146,9 +148,10 @@ int cpti_html_write(const struct cpti_html_keep *keep, const struct cpti_views *
     if (status != CPTI_EXIT_DONE) {
         goto out;
     }
-    (void)snprintf(
-        title, sizeof title, "%s%s", entry != NULL ? cpti_quoted(entry) : "cpt",
-        keep->count == SIDES_MAX ? ": base and new" : ": the average request");
+    (void)snprintf(title, sizeof title, "%s%s",
+                   entry != NULL ? cpti_printable(cpt_bytes_of(entry)) : "cpt",
+                   keep->count == SIDES_MAX ? ": base and new"
+                                            : ": the average request");
     cpti_html_page(output.file, title, json, bytes);
     status = cpti_output_commit(&output);
 out:
@@ -196,9 +199,14 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    for (size_t i = 0; i < report->side_count; i++) {
+    for (size_t i = 0; i < report->side_count && status == CPTI_EXIT_DONE; i++) {
         report->gathers[i].sources = arguments->sources;
         report->gathers[i].source_count = arguments->source_count;
+        status =
+            cpti_views_init(&report->views[i], 1U << report->by, &report->gathers[i]);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
     report->keep = cpti_html_keep_new(report->gathers, report->side_count);
     if (report->keep == NULL) {
@@ -215,15 +223,21 @@ static int write_report(const struct report *report,
                         const struct cpti_arguments *arguments)
 {
     struct cpt_diff *diff = NULL;
-    int status;
+    int status = CPTI_EXIT_DONE;
 
+    for (size_t i = 0; i < report->side_count && status == CPTI_EXIT_DONE; i++) {
+        status = cpti_views_check(&report->views[i], &report->gathers[i]);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     if (report->side_count == SIDES_MAX) {
-        diff = cpti_views_diff(report->gathers, NULL, CPTI_BY_STACK);
+        diff = cpti_views_diff(report->gathers, report->views, report->by);
         if (diff == NULL) {
             return CPTI_EXIT_FAILED;
         }
     }
-    status = cpti_html_write(report->keep, NULL, CPTI_BY_STACK, diff,
+    status = cpti_html_write(report->keep, report->views, report->by, diff,
                              cpti_value(arguments, "html"));
     cpt_diff_free(diff);
     return status;
@@ -231,7 +245,7 @@ static int write_report(const struct report *report,
 
 int cpti_html_report(const struct cpti_arguments *arguments)
 {
-    struct report report = {0};
+    struct report report = {.by = cpti_by_of(arguments)};
     bool is_usable;
     int status = gather(&report, arguments, &is_usable);
 
@@ -239,6 +253,7 @@ int cpti_html_report(const struct cpti_arguments *arguments)
         status = cpti_exit_last(status, write_report(&report, arguments));
     }
     for (size_t i = 0; i < SIDES_MAX; i++) {
+        cpti_views_deinit(&report.views[i]);
         cpt_tree_free(report.gathers[i].tree);
         cpti_selection_deinit(&report.selections[i]);
     }

@@ -3,6 +3,8 @@
 /* html_rows.c - which stacks the HTML report has; see html_rows.h */
 #include "cpt/cli/print/html_rows.h"
 
+#include "cpt/cli/gather/group_time.h"
+#include "cpt/cli/gather/views.h"
 #include "aggregate/cpt_diff.h"
 
 #include <assert.h>
@@ -32,7 +34,7 @@ uint64_t cpti_html_row_self_ns(const struct cpti_html_row *row, size_t side)
 
 uint64_t cpti_html_row_whole_ns(const struct cpti_html_row *row, size_t side)
 {
-    return row->whole[side] != NULL ? row->whole[side]->inclusive_ns : 0;
+    return row->whole_ns[side];
 }
 
 /* --- Joining the trees --- */
@@ -65,6 +67,25 @@ static void join(struct cpti_html_rows *rows, size_t side, bool is_whole)
     }
 }
 
+/* Finds the time of row @i with all below it. That of a group is not of the walk, whose
+ * rounding is for times that add up. */
+static void find_whole(struct cpti_html_rows *rows, size_t side, uint32_t i)
+{
+    struct cpti_html_row *row = &rows->rows[i];
+
+    if (row->whole[side] == NULL) {
+        return;
+    }
+    row->whole_ns[side] =
+        i == 0 || rows->whole_walks[side] == NULL
+            ? row->whole[side]->inclusive_ns
+            : cpti_group_inclusive_ns(
+                  cpti_html_side_self(&rows->sides[side]),
+                  cpti_html_side_whole(&rows->sides[side]), row->whole[side]->node,
+                  cpti_html_row_self_ns(row, side),
+                  cpt_tree_walk_row(rows->self_walks[side], 0)->inclusive_ns);
+}
+
 static void join_all(struct cpti_html_rows *rows)
 {
     for (size_t side = 0; side < rows->side_count; side++) {
@@ -73,8 +94,10 @@ static void join_all(struct cpti_html_rows *rows)
             join(rows, side, true);
         }
         for (uint32_t i = 0; i < rows->count; i++) {
-            const uint64_t ns = cpti_html_row_whole_ns(&rows->rows[i], side);
+            uint64_t ns;
 
+            find_whole(rows, side, i);
+            ns = cpti_html_row_whole_ns(&rows->rows[i], side);
             if (ns > rows->rows[i].weight_ns) {
                 rows->rows[i].weight_ns = ns;
             }

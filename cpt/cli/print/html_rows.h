@@ -40,6 +40,7 @@ struct cpti_html_row {
     uint32_t parent; /* row; CPT_TREE_NONE for the first */
     const struct cpt_tree_row *self[CPTI_HTML_SIDES_MAX];  /* NULL: not there */
     const struct cpt_tree_row *whole[CPTI_HTML_SIDES_MAX]; /* with all below */
+    uint64_t whole_ns[CPTI_HTML_SIDES_MAX];                /* average, as printed */
     const struct cpt_diff_row *change;                     /* NULL: none */
     uint64_t weight_ns; /* the larger of its inclusive times */
     enum cpti_html_form form;

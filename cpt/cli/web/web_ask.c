@@ -14,7 +14,6 @@ static const struct cpti_option option_where = {.name = "where", .value = "EXPR"
 static const struct cpti_option option_since = {.name = "since", .value = "TIME"};
 static const struct cpti_option option_until = {.name = "until", .value = "TIME"};
 static const struct cpti_option option_entry = {.name = "entry", .value = "SERVICE"};
-static const struct cpti_option option_forced = {.name = "include-forced"};
 
 static const struct {
     const char *parameter;
@@ -26,14 +25,23 @@ static const struct {
     {"entry", &option_entry},
 };
 
+/* Parameters that are 1 or 0. */
+static const struct {
+    const char *parameter;
+    struct cpti_option option;
+} switches[] = {
+    {"forced", {.name = "include-forced"}},
+    {"fragments", {.name = "include-fragments"}},
+};
+
 /* Reads the options of all sides as the command line does. */
 static int read_options(struct cpti_selection *selection,
                         const struct cpti_web_query *query)
 {
-    struct cpti_argument options[CPTI_WEB_PARAMETERS_MAX + 1];
+    enum { SWITCHES = sizeof switches / sizeof *switches };
+    struct cpti_argument options[CPTI_WEB_PARAMETERS_MAX + SWITCHES];
     struct cpti_arguments arguments = {.options = options};
-    bool is_forced;
-    int status = cpti_web_query_switch(query, "forced", &is_forced);
+    int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < query->count; i++) {
         for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
@@ -43,9 +51,14 @@ static int read_options(struct cpti_selection *selection,
             }
         }
     }
-    if (is_forced) {
-        options[arguments.option_count++] =
-            (struct cpti_argument){&option_forced, NULL};
+    for (size_t i = 0; i < SWITCHES && status == CPTI_EXIT_DONE; i++) {
+        bool is_on = false;
+
+        status = cpti_web_query_switch(query, switches[i].parameter, &is_on);
+        if (is_on) {
+            options[arguments.option_count++] =
+                (struct cpti_argument){&switches[i].option, NULL};
+        }
     }
     return status == CPTI_EXIT_DONE ? cpti_selection_init(selection, &arguments)
                                     : status;

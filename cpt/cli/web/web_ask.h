@@ -16,7 +16,8 @@
 #include "cpt/cli/web/web_query.h"
 
 /* The parameters of a selection, for cpti_web_query_check(). */
-#define CPTI_WEB_ASK_NAMES "where base new entry from to min_ns max_ns forced stack"
+#define CPTI_WEB_ASK_NAMES                                                             \
+    "where base new entry from to min_ns max_ns forced fragments stack"
 
 enum { CPTI_WEB_SIDES_MAX = 2 };
 

@@ -34,9 +34,10 @@ struct cpti_web_query {
 };
 
 /*
- * Decodes @raw ("a=b&c=d%20e"). A parameter without a value is left out. Any byte may
- * come but NUL. CPTI_EXIT_DONE; CPTI_EXIT_USAGE with a message that says what to do;
- * CPTI_EXIT_FAILED without memory. Deinit it in any case.
+ * Decodes @raw ("a=b&c=d%20e"). A parameter without a value is left out, and so is the
+ * token of the address (web_token.h). Any byte may come but NUL. CPTI_EXIT_DONE;
+ * CPTI_EXIT_USAGE with a message that says what to do; CPTI_EXIT_FAILED without memory.
+ * Deinit it in any case.
  */
 int cpti_web_query_init(struct cpti_web_query *query, struct cpt_bytes raw);
 void cpti_web_query_deinit(struct cpti_web_query *query);

@@ -193,6 +193,7 @@ static int list(const struct cpti_web_query *query, const struct cpti_web_input 
     }
     gather = &ask->gathers[side];
     gather->may_be_empty = true;
+    gather->is_list = true;
     gather->request = list_record;
     gather->needs_path = needs_no_path;
     gather->context = listing;
@@ -312,6 +313,7 @@ static int find(const struct cpti_web_input *input, struct search *search,
     const struct cpti_arguments arguments = {0};
     struct cpti_gather gather = {.selection = selection,
                                  .may_be_empty = true,
+                                 .is_list = true,
                                  .request = show_record,
                                  .needs_path = is_wanted,
                                  .context = search};
@@ -326,6 +328,7 @@ static int find(const struct cpti_web_input *input, struct search *search,
         selection->since_ns = start_ns;
         selection->until_ns = start_ns + 1;
         selection->includes_forced = true;
+        selection->includes_fragments = true;
         selection->includes_local_roots = true;
         status = cpti_gather(&gather, 1, input->files.paths, input->files.path_count,
                              false, &is_usable);

@@ -16,7 +16,8 @@
 
 /* The parameters of a list and of one record; and the longest list. */
 #define CPTI_WEB_RECORDS_NAMES                                                         \
-    "where base new entry from to min_ns max_ns forced stack side offset limit by mix"
+    "where base new entry from to min_ns max_ns forced fragments stack side offset "   \
+    "limit by mix"
 #define CPTI_WEB_RECORD_NAMES "id"
 enum { CPTI_WEB_RECORDS_DEFAULT = 100, CPTI_WEB_RECORDS_MAX = 1000 };
 

@@ -17,6 +17,8 @@
 
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/web/web_place.h"
+#include "cpt/cli/web/web_token.h"
 #include "cpt/cli/web/web_work.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_rpc.h"
@@ -32,13 +34,13 @@ enum {
     OUTBOX_COUNT = 2 * CPTI_WEB_JOBS_MAX, /* more than can be on their way */
     CONNECTIONS_MAX = 256,
     REQUESTS_MAX = 128,
+    REQUEST_PART = 4, /* of cpt_memory_max(): at most so much for a request */
     BODY_BYTES_MAX = 64 * 1024,
     HEADER_BYTES_MAX = 32 * 1024,
-    HOSTS_MAX = 5,
     BUSY = 503
 };
 
-#define REQUEST_BYTES_MAX (UINT64_C(512) << 20)
+#define REQUEST_BYTES_MAX ((size_t)512 << 20)
 #define IDLE_NS           UINT64_C(60000000000)
 #define DRAIN_NS          UINT64_C(1000000000)
 
@@ -67,6 +69,7 @@ struct parcel {
 static struct {
     struct cpti_web_site *site;
     struct cpti_web_work *work;
+    struct cpti_web_token token;
     pthread_mutex_t mutex; /* guards what follows */
     struct parcel outbox[OUTBOX_COUNT];
     uint64_t last_ticket;
@@ -113,6 +116,16 @@ static void outbox_deinit(void)
 }
 
 /* --- Requests --- */
+
+/* Whether a request may be answered: on an address that others reach it shows the
+ * token. To such an address browsers do not say which page asks, so nothing else would
+ * keep those of other sites out. */
+static bool is_allowed(const struct cpt_rpc_request *request)
+{
+    return server.token.text[0] == '\0' ||
+           cpti_web_token_is_shown(&server.token, request->query,
+                                   cpt_rpc_header(request, "Authorization"));
+}
 
 /* What the two steps of a request share, and a worker. */
 struct visit {
@@ -173,6 +186,10 @@ static cpt_status begin(struct cpt_task *task)
     struct visit *visit = cpt_state(task, struct visit);
     struct cpti_web_answer answer;
 
+    if (!is_allowed(request)) {
+        cpti_web_site_forbid(request->method, &answer);
+        return reply_with(task, &answer);
+    }
     if (cpti_web_site_at_once(server.site, request->method, request->query, &answer)) {
         return reply_with(task, &answer);
     }
@@ -197,34 +214,14 @@ static const struct cpt_graph graph = {"cpt web", CPT_GIVES(rpc_request),
 
 /* --- The process --- */
 
-/* Where it listens. */
-struct place {
-    const char *address;
-    const char *hosts[HOSTS_MAX + 1]; /* names of it */
-    char bracketed[64];               /* an IPv6 address as it stands in an address */
-};
-
-static void place_init(struct place *place, const char *address)
-{
-    size_t count = 0;
-
-    place->address = address != NULL ? address : "127.0.0.1";
-    place->hosts[count++] = "127.0.0.1";
-    place->hosts[count++] = "localhost";
-    place->hosts[count++] = "[::1]";
-    (void)snprintf(place->bracketed, sizeof place->bracketed,
-                   strchr(place->address, ':') != NULL ? "[%s]" : "%s", place->address);
-    place->hosts[count++] = place->bracketed;
-    place->hosts[count] = NULL;
-}
-
 struct process {
     struct cpt_http *http;
     struct cpt_service *service;
     struct cpt_plan *plan;
 };
 
-static cpt_status open_process(struct process *process, const struct place *place,
+static cpt_status open_process(struct process *process,
+                               const struct cpti_web_place *place,
                                struct cpt_error *error)
 {
     const struct cpt_http_options http = {
@@ -243,7 +240,7 @@ static cpt_status open_process(struct process *process, const struct place *plac
         .name = "cpt web",
         .probability = -1,            /* it is not traced */
         .notices_per_second_max = -1, /* readers that leave are no trouble */
-        .memory_bytes_max = REQUEST_BYTES_MAX,
+        .memory_bytes_max = cpt_memory_part(REQUEST_BYTES_MAX, REQUEST_PART),
         .requests_in_flight_max = REQUESTS_MAX,
     };
 
@@ -261,26 +258,55 @@ static cpt_status open_process(struct process *process, const struct place *plac
     return cpt_service_method_add(process->service, "*", process->plan, error);
 }
 
-/* Listens, says where, and serves until it is stopped. *@is_left says whether requests
- * are left. */
-static cpt_status serve(const struct process *process, const struct place *place,
-                        uint16_t port, bool *is_left, struct cpt_error *error)
+/* Says at which address the page is. */
+static void print_address(const struct cpti_web_place *place, uint16_t port)
 {
+    const struct cpti_web_token *token = &server.token;
+    const bool has_token = token->text[0] != '\0';
+
+    (void)printf("cpt web: http://%s:%u/%s%s (Ctrl-C ends it)\n", place->hosts[0],
+                 (unsigned)port, has_token ? "?token=" : "", token->text);
+    if (has_token) {
+        (void)printf("cpt web: with this address all requests can be read; %s%s\n",
+                     token->path[0] != '\0' ? "its token is kept in " : "",
+                     token->path[0] != '\0'
+                         ? cpti_quoted(token->path)
+                         : "its token cannot be kept, and is another one next time");
+    }
+    (void)fflush(stdout);
+}
+
+static int print_error(cpt_status status, const struct cpt_error *error)
+{
+    return cpti_failed("%s", error->sentence[0] != '\0' ? error->sentence
+                                                        : cpt_status_sentence(status));
+}
+
+/* Listens, says where, and serves until it is stopped. *@is_left says whether requests
+ * are left. enum cpti_exit. */
+static int serve(const struct process *process, const struct cpti_web_options *options,
+                 const struct cpti_web_place *place, bool *is_left)
+{
+    struct cpt_error error = {0};
     uint16_t bound = 0;
     cpt_status status = cpt_http_listen(process->http, process->service, place->address,
-                                        port, &bound, error);
+                                        options->port, &bound, &error);
+    int exit_status = CPTI_EXIT_DONE;
 
     if (status == CPT_OK) {
-        status = cpt_http_stop_on_signals(process->http, error);
+        status = cpt_http_stop_on_signals(process->http, &error);
     }
     if (status != CPT_OK) {
-        return status;
+        return print_error(status, &error);
     }
-    (void)printf("cpt web: http://%s:%u/ (Ctrl-C ends it)\n", place->bracketed,
-                 (unsigned)bound);
-    (void)fflush(stdout);
-    *is_left = cpt_http_run(process->http) != CPT_OK;
-    return CPT_OK;
+    if (!place->is_loopback) {
+        exit_status = cpti_web_token_take(&server.token, options->first_word);
+    }
+    if (exit_status == CPTI_EXIT_DONE) {
+        print_address(place, bound);
+        *is_left = cpt_http_run(process->http) != CPT_OK;
+    }
+    return exit_status;
 }
 
 static void close_process(struct process *process, bool is_left)
@@ -302,27 +328,24 @@ int cpti_web_serve(const struct cpti_web_options *options)
 {
     struct process process = {0};
     struct cpt_error error = {0};
-    struct place place;
+    struct cpti_web_place place;
     bool is_left = false;
     int exit_status = CPTI_EXIT_FAILED;
     cpt_status status;
 
-    place_init(&place, options->address);
+    cpti_web_place_init(&place, options->address);
     server.site = cpti_web_site_new(options->operands, options->operand_count,
                                     options->cache_bytes);
     if (server.site == NULL) {
         return CPTI_EXIT_FAILED;
     }
     cpti_web_site_graphs(server.site, options->whatif);
+    cpti_web_site_token(server.site, server.token.text);
     status = open_process(&process, &place, &error);
-    if (status == CPT_OK && (server.work = cpti_web_work_new(server.site)) != NULL) {
-        status = serve(&process, &place, options->port, &is_left, &error);
-        exit_status = status == CPT_OK ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
-    }
     if (status != CPT_OK) {
-        (void)cpti_failed("%s", error.sentence[0] != '\0'
-                                    ? error.sentence
-                                    : cpt_status_sentence(status));
+        (void)print_error(status, &error);
+    } else if ((server.work = cpti_web_work_new(server.site)) != NULL) {
+        exit_status = serve(&process, options, &place, &is_left);
     }
     close_process(&process, is_left);
     cpti_web_site_free(server.site);

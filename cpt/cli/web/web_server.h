@@ -23,8 +23,9 @@ struct cpti_web_whatif;
 struct cpti_web_options {
     const char *const *operands;
     size_t operand_count;
-    const char *address; /* NULL: loopback */
-    uint16_t port;       /* 0: any that is free */
+    const char *first_word; /* the first operand as it was typed */
+    const char *address;    /* NULL: loopback */
+    uint16_t port;          /* 0: any that is free */
     size_t cache_bytes;
     const struct cpti_web_whatif *whatif; /* kept graphs; NULL: none */
 };

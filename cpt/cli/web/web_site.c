@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 200, BAD = 400, NOT_FOUND = 404, BUSY = 503, KEY_PREFIX_BYTES = 48 };
+enum { OK = 200, BAD = 400, FORBIDDEN = 403, NOT_FOUND = 404, BUSY = 503 };
+enum { KEY_PREFIX_BYTES = 48, HOME_BYTES = 80 };
 
 /* A view since "15m" is kept for this long, and one of a database. */
 #define STEP_NS  UINT64_C(10000000000)
@@ -35,6 +36,7 @@ struct cpti_web_site {
     struct cpti_web_survey *survey;
     struct cpti_web_cache *cache;
     const struct cpti_web_whatif *whatif; /* NULL: there are no graphs */
+    const char *token;                    /* of the address; "": there is none */
     struct cpti_web_source *source;       /* of the watching thread, as the next */
     char *said;                           /* what it has printed last, or NULL */
     bool is_followed;
@@ -62,7 +64,8 @@ static const char *next_line(struct cpt_bytes line)
 /* Writes an error: the last of @messages, lines such as "cpt: sentence", which may be
  * followed by lines that begin with a blank: the place, by a caret. A page
  * is never asked in an expression, so it has no place. */
-static void write_error(FILE *file, bool is_page, const char *messages)
+static void write_error(FILE *file, bool is_page, const char *home,
+                        const char *messages)
 {
     struct cpti_json json = {.file = file};
     struct cpt_bytes sentence = {messages, 0};
@@ -83,7 +86,7 @@ static void write_error(FILE *file, bool is_page, const char *messages)
         at = next_line(line);
     }
     if (is_page) {
-        cpti_html_error(file, sentence);
+        cpti_html_error(file, sentence, home);
     } else {
         cpti_json_open(&json, NULL, '{');
         cpti_json_bytes(&json, "error", sentence);
@@ -104,10 +107,12 @@ static void no_memory(struct cpti_web_answer *answer)
     answer->type = type_json;
 }
 
-/* Makes an error of @messages the answer: a page, or data. */
-static void answer_error(struct cpti_web_answer *answer, unsigned status, bool is_page,
+/* Makes an error of @messages the answer, with its status: a page with a link to @home,
+ * or data. */
+static void answer_error(struct cpti_web_answer *answer, bool is_page, const char *home,
                          const char *messages)
 {
+    const unsigned status = answer->status;
     struct cpti_memory_file body;
 
     free(answer->body);
@@ -115,7 +120,7 @@ static void answer_error(struct cpti_web_answer *answer, unsigned status, bool i
     answer->status = status;
     answer->type = is_page ? type_html : type_json;
     if (cpti_memory_file_open(&body)) {
-        write_error(body.file, is_page, messages);
+        write_error(body.file, is_page, home, messages);
         if (cpti_memory_file_close(&body)) {
             answer->body = body.text;
             answer->bytes = body.bytes;
@@ -128,8 +133,8 @@ static void answer_error(struct cpti_web_answer *answer, unsigned status, bool i
 void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,
                           const char *sentence)
 {
-    *answer = (struct cpti_web_answer){0};
-    answer_error(answer, status, false, sentence);
+    *answer = (struct cpti_web_answer){.status = status};
+    answer_error(answer, false, NULL, sentence);
 }
 
 /* --- One answer that is being made --- */
@@ -301,7 +306,8 @@ static int answer_whatif(struct work *work)
 
 static int answer_sliders(struct work *work)
 {
-    return cpti_web_whatif_page(work->site->whatif, &work->query, work->file);
+    return cpti_web_whatif_page(work->site->whatif, &work->query, work->site->token,
+                                work->file);
 }
 
 static const struct {
@@ -364,6 +370,18 @@ static bool is_page(size_t route)
     return strncmp(routes[route].path, "/api/", strlen("/api/")) != 0;
 }
 
+/* Makes @messages of the route the answer. */
+static void answer_failure(const struct cpti_web_site *site, size_t route,
+                           const char *messages, struct cpti_web_answer *answer)
+{
+    char home[HOME_BYTES];
+
+    (void)snprintf(home, sizeof home, "/%s%.64s",
+                   site->token[0] != '\0' ? "?token=" : "", site->token);
+    answer_error(answer, is_page(route), home,
+                 messages != NULL ? messages : "out of memory");
+}
+
 static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
                         struct cpti_web_answer *answer)
 {
@@ -391,8 +409,8 @@ static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
     if (body.has_failed) {
         status = CPTI_EXIT_FAILED;
     } else if (status != CPTI_EXIT_DONE) {
-        answer_error(answer, work->status, is_page(route),
-                     messages != NULL ? messages : "out of memory");
+        answer->status = work->status;
+        answer_failure(work->site, route, messages, answer);
     } else if (work->needs_pass) {
         free(answer->body);
         memset(answer, 0, sizeof *answer);
@@ -414,6 +432,18 @@ bool cpti_web_site_at_once(struct cpti_web_site *site, struct cpt_bytes path,
         return true;
     }
     return routes[route].is_at_once && make_answer(&work, route, query, answer);
+}
+
+void cpti_web_site_forbid(struct cpt_bytes path, struct cpti_web_answer *answer)
+{
+    const size_t route = route_of(path);
+
+    *answer = (struct cpti_web_answer){.status = FORBIDDEN};
+    answer_error(
+        answer, route < ROUTE_COUNT && is_page(route), NULL,
+        "the token of this address is missing or wrong: open the whole address "
+        "that 'cpt web' has printed, with '?token='; programs may send it as "
+        "the header 'Authorization: Bearer TOKEN'");
 }
 
 bool cpti_web_site_answer(struct cpti_web_site *site, struct cpt_bytes path,
@@ -460,6 +490,7 @@ struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t coun
         return NULL;
     }
     (void)pthread_mutex_init(&site->mutex, NULL);
+    site->token = "";
     site->source = cpti_web_source_new(operands, count);
     if (site->source != NULL) {
         site->survey = survey_new(site->source, 0);
@@ -476,6 +507,11 @@ void cpti_web_site_graphs(struct cpti_web_site *site,
                           const struct cpti_web_whatif *whatif)
 {
     site->whatif = whatif;
+}
+
+void cpti_web_site_token(struct cpti_web_site *site, const char *token)
+{
+    site->token = token;
 }
 
 void cpti_web_site_free(struct cpti_web_site *site)

@@ -45,6 +45,10 @@ void cpti_web_site_free(struct cpti_web_site *site);
 void cpti_web_site_graphs(struct cpti_web_site *site,
                           const struct cpti_web_whatif *whatif);
 
+/* The token of the address (web_token.h), which outlives the site: links of pages carry
+ * it. Before any answer; without it there is none. */
+void cpti_web_site_token(struct cpti_web_site *site, const char *token);
+
 /* Answers what needs no pass and no writing of a view. False: it needs one. */
 bool cpti_web_site_at_once(struct cpti_web_site *site, struct cpt_bytes path,
                            struct cpt_bytes query, struct cpti_web_answer *answer);
@@ -55,6 +59,9 @@ bool cpti_web_site_answer(struct cpti_web_site *site, struct cpt_bytes path,
                           struct cpt_bytes query, bool may_pass,
                           const atomic_bool *is_unwanted,
                           struct cpti_web_answer *answer);
+
+/* The answer to a request for @path without the token: a page, or data. */
+void cpti_web_site_forbid(struct cpt_bytes path, struct cpti_web_answer *answer);
 
 /* An answer with an error, whose sentence is static. */
 void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,

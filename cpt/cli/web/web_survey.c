@@ -11,6 +11,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/web/web_complete.h"
 #include "cpt/cpt_path.h"
+#include "cpt/utf8.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
@@ -69,6 +70,20 @@ static void note_service(struct cpti_web_survey *survey, struct cpt_bytes name)
     survey->services[at].record_count++;
 }
 
+/* @text as a selection can have it: with escapes if JSON cannot carry its bytes. */
+static struct cpt_bytes typable(struct cpt_bytes text)
+{
+    for (size_t at = 0; at < text.bytes;) {
+        const size_t bytes = cpti_utf8_bytes(text.data + at, text.bytes - at);
+
+        if (bytes == 0 || text.data[at] == '\0') {
+            return cpt_bytes_of(cpti_quoted_bytes(text));
+        }
+        at += bytes;
+    }
+    return text;
+}
+
 static void note_attribute(struct cpti_web_survey *survey,
                            const struct cpt_attribute *attribute)
 {
@@ -90,7 +105,8 @@ static void note_attribute(struct cpti_web_survey *survey,
     }
     cpti_web_vocabulary_note(
         &survey->vocabulary, attribute->key,
-        attribute->type == CPT_ATTRIBUTE_TEXT ? value->text : cpt_bytes_of(text),
+        attribute->type == CPT_ATTRIBUTE_TEXT ? typable(value->text)
+                                              : cpt_bytes_of(text),
         attribute->type == CPT_ATTRIBUTE_TEXT, survey->record_count);
 }
 
@@ -110,7 +126,7 @@ static void note_words(struct cpti_web_survey *survey, const struct cpt_record *
     }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         cpti_web_vocabulary_note(&survey->vocabulary, cpt_bytes_of(texts[i].key),
-                                 texts[i].value, true, survey->record_count);
+                                 typable(texts[i].value), true, survey->record_count);
     }
 }
 

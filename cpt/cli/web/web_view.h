@@ -21,7 +21,7 @@
 
 /* The parameters of a view. */
 #define CPTI_WEB_VIEW_NAMES                                                            \
-    "where base new entry from to by min_ns max_ns forced mix stack"
+    "where base new entry from to by min_ns max_ns forced fragments mix stack"
 
 /* The files to read; and when to stop. */
 struct cpti_web_input {

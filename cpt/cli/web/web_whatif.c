@@ -311,12 +311,13 @@ static int put_page(const struct cpti_web_whatif *whatif, struct cpti_whatif *an
 }
 
 int cpti_web_whatif_page(const struct cpti_web_whatif *whatif,
-                         const struct cpti_web_query *query, FILE *file)
+                         const struct cpti_web_query *query, const char *token,
+                         FILE *file)
 {
     struct cpti_web_slider sliders[SLIDERS_MAX];
     const char *terms = cpti_web_query_value(query, "terms");
-    struct cpti_web_whatif_page page = {.sliders = sliders,
-                                        .terms = terms != NULL ? terms : ""};
+    struct cpti_web_whatif_page page = {
+        .sliders = sliders, .terms = terms != NULL ? terms : "", .token = token};
     struct cpti_whatif *answer = NULL;
     int status = CPTI_EXIT_DONE;
 

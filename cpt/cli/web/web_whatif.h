@@ -41,6 +41,7 @@ int cpti_web_whatif_write(const struct cpti_web_whatif *whatif,
 /* Writes the page with the answer to @query: percents of frames ("share:C: C1"), and
  * terms, one on each line. enum cpti_exit. */
 int cpti_web_whatif_page(const struct cpti_web_whatif *whatif,
-                         const struct cpti_web_query *query, FILE *file);
+                         const struct cpti_web_query *query, const char *token,
+                         FILE *file);
 
 #endif

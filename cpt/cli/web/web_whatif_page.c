@@ -59,6 +59,10 @@ static void put_slider(const struct cpti_web_whatif_page *page,
 
 static void put_form(const struct cpti_web_whatif_page *page, FILE *file)
 {
+    if (page->token[0] != '\0') {
+        (void)fprintf(file, "<input type=\"hidden\" name=\"token\" value=\"%s\">\n",
+                      page->token);
+    }
     (void)fputs("<table><thead><tr><th scope=\"col\">frame</th><th scope=\"col\">path "
                 "ms</th><th scope=\"col\">half of it gives ms</th><th scope=\"col\">"
                 "takes</th><th></th></tr></thead><tbody>\n",
@@ -267,14 +271,26 @@ static const char *put_until(FILE *file, const char *text, const char *marker)
     return at + strlen(marker);
 }
 
+/* Writes the query that a link needs to carry the token. */
+static void put_token(const struct cpti_web_whatif_page *page, FILE *file)
+{
+    if (page->token[0] != '\0') {
+        (void)fprintf(file, "?token=%s", page->token);
+    }
+}
+
 void cpti_web_whatif_page_write(const struct cpti_web_whatif_page *page, FILE *file)
 {
     const char *left = put_until(file, cpti_html_sliders_html, "{{css}}");
 
     (void)fputs(cpti_html_parts_css, file);
     (void)fputs(cpti_html_sliders_css, file);
+    left = put_until(file, left, "{{token}}");
+    put_token(page, file);
     left = put_until(file, left, "{{form}}");
     put_form(page, file);
+    left = put_until(file, left, "{{token}}");
+    put_token(page, file);
     left = put_until(file, left, "{{answer}}");
     put_answer(page, file);
     left = put_until(file, left, "{{js}}");

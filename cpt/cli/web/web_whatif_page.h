@@ -31,6 +31,7 @@ struct cpti_web_whatif_page {
     const struct cpti_web_slider *sliders;
     size_t slider_count;
     const char *terms; /* as typed; may be "" */
+    const char *token; /* which its links carry; "": none */
 };
 
 void cpti_web_whatif_page_write(const struct cpti_web_whatif_page *page, FILE *file);

@@ -7,7 +7,9 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/web/web_cache.h"
 #include "cpt/cli/web/web_complete.h"
+#include "cpt/cli/web/web_place.h"
 #include "cpt/cli/web/web_query.h"
+#include "cpt/cli/web/web_token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +101,104 @@ static void test_limits(void)
     CU_ASSERT_EQUAL(
         read_long(4 * CPTI_WEB_PARAMETERS_MAX + 4, CPTI_WEB_PARAMETERS_MAX + 1),
         CPTI_EXIT_USAGE);
+}
+
+/* The token of the address is none of the parameters, so it takes the place of none. */
+static void test_token_is_no_parameter(void)
+{
+    char text[8 * CPTI_WEB_PARAMETERS_MAX] = "";
+    struct cpti_web_query query;
+
+    expect_value("token=0&a=b", "token", NULL);
+    expect_value("a=b&token=0", "a", "b");
+    expect_value("token=%zz", "token", NULL);
+    expect_value("tokens=1", "tokens", "1");
+    expect_value("token", "token", NULL);
+    for (size_t i = 0; i < CPTI_WEB_PARAMETERS_MAX; i++) {
+        (void)strcat(text, "a=b&");
+    }
+    (void)strcat(text, "token=0");
+    CU_ASSERT_EQUAL(read_query(&query, text), CPTI_EXIT_DONE);
+    CU_ASSERT_EQUAL(query.count, CPTI_WEB_PARAMETERS_MAX);
+    cpti_web_query_deinit(&query);
+}
+
+static void expect_shown(const char *query, const char *header, bool is_shown)
+{
+    static const struct cpti_web_token token = {.text =
+                                                    "0123456789abcdef0123456789abcdef"};
+
+    CU_ASSERT_EQUAL(
+        cpti_web_token_is_shown(&token, cpt_bytes_of(query), cpt_bytes_of(header)),
+        is_shown);
+}
+
+static void test_token_is_shown(void)
+{
+    expect_shown("token=0123456789abcdef0123456789abcdef", "", true);
+    expect_shown("a=b&token=0123456789abcdef0123456789abcdef&c", "", true);
+    expect_shown("token=1&token=0123456789abcdef0123456789abcdef", "", true);
+    expect_shown("token=0123456789abcdef0123456789abcdef&token=1", "", false);
+    expect_shown("token=0123456789abcdef0123456789abcdef&token=", "", true);
+    expect_shown("token=0123456789abcdef0123456789abcde", "", false);
+    expect_shown("token=0123456789abcdef0123456789abcdef0", "", false);
+    expect_shown("token=0123456789abcdef0123456789abcdee", "", false);
+    expect_shown("xtoken=0123456789abcdef0123456789abcdef", "", false);
+    expect_shown("token", "", false);
+    expect_shown("token=", "", false);
+    expect_shown("&&&", "Bearer", false);
+    expect_shown("", "Bearer ", false);
+    expect_shown("", "Bearer 0123456789abcdef0123456789abcdef", true);
+    expect_shown("token=1", "bearer   0123456789abcdef0123456789abcdef", true);
+    expect_shown("", "Bearer 0123456789abcdef0123456789abcdee", false);
+    expect_shown("", "Basic 0123456789abcdef0123456789abcdef", false);
+    expect_shown("", "0123456789abcdef0123456789abcdef", false);
+}
+
+static bool has_host(const struct cpti_web_place *place, const char *host)
+{
+    size_t at = 0;
+
+    while (place->hosts[at] != NULL && strcmp(place->hosts[at], host) != 0) {
+        at++;
+    }
+    return place->hosts[at] != NULL;
+}
+
+static void test_places(void)
+{
+    static const struct {
+        const char *address;
+        const char *host; /* the first */
+        bool is_loopback;
+    } cases[] = {
+        {NULL, "127.0.0.1", true},
+        {"127.0.0.1", "127.0.0.1", true},
+        {"127.9.8.7", "127.9.8.7", true},
+        {"::1", "[::1]", true},
+        {"0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]", true},
+        {"::ffff:127.0.0.1", "[::ffff:127.0.0.1]", true},
+        {"::ffff:10.0.0.1", "[::ffff:10.0.0.1]", false},
+        {"0.0.0.0", "0.0.0.0", false},
+        {"::", "[::]", false},
+        {"10.0.0.1", "10.0.0.1", false},
+        {"128.0.0.1", "128.0.0.1", false},
+        {"fe80::1%lo", "[fe80::1%lo]", false},
+        {"localhost", "localhost", false}, /* refused later: no number */
+        {"127.1", "127.1", false},         /* likewise */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cpti_web_place place;
+
+        cpti_web_place_init(&place, cases[i].address);
+        CU_ASSERT_EQUAL(place.is_loopback, cases[i].is_loopback);
+        CU_ASSERT_STRING_EQUAL(place.hosts[0], cases[i].host);
+        CU_ASSERT_TRUE(has_host(&place, "127.0.0.1"));
+        CU_ASSERT_TRUE(has_host(&place, "localhost"));
+        CU_ASSERT_TRUE(has_host(&place, "[::1]"));
+        CU_ASSERT_FALSE(has_host(&place, "evil.example"));
+    }
 }
 
 static char *key_of(const char *text)
@@ -339,6 +439,9 @@ CU_TestInfo cpt_web_tests[] = {
     {"a query is decoded", test_values},
     {"wrong escapes are refused", test_wrong_escapes},
     {"a query has limits", test_limits},
+    {"a token is no parameter", test_token_is_no_parameter},
+    {"a token is shown in the query or as a header", test_token_is_shown},
+    {"which addresses others reach", test_places},
     {"queries that mean the same have the same key", test_keys},
     {"numbers are whole and fit", test_numbers},
     {"the cache drops what was used least recently", test_least_used_goes},

@@ -24,6 +24,7 @@
                 (at.low_ns !== null ? ", 95 % interval " + (at.trusted === false ? "~" : "") + ms(at.low_ns) + " to " + ms(at.high_ns) + " ms" + (at.trusted === false ? " (" + at.why + ")" : "") : "") +
                 (at.where.length > 0 ? " · " + at.where.join(", ") : "") +
                 (at.forced_excluded > 0 ? " · " + at.forced_excluded + " forced left out" : "") +
+                (at.fragments_excluded > 0 ? " · " + at.fragments_excluded + " fragments left out" : "") +
                 (at.skipped > 0 ? " · " + at.skipped + " damaged skipped" : "")))));
         byId("footer").textContent = model.data.tool + " · " + [...new Set(model.sides.flatMap((at) => at.source))].join(", ");
     }

@@ -23,7 +23,7 @@ const Ask = (function () {
     class Refusal extends Error {}
 
     async function ask(path, parameters, signal) {
-        const response = await fetch("/api/" + path + (parameters ? "?" + parameters : ""), {signal: signal});
+        const response = await fetch("/api/" + path + State.withToken(parameters), {signal: signal});
         const answer = await response.json();
         if (!response.ok) {
             throw new Refusal((answer.error || "the server answered " + response.status) + (answer.detail ? "\n" + answer.detail : ""));
@@ -153,7 +153,7 @@ const Ask = (function () {
         }
         byId("entry-box").hidden = summary.entries.length < 2;
         byId("whatif").hidden = summary.graphs === 0;
-        byId("whatif-page").setAttribute("href", "/whatif");
+        byId("whatif-page").setAttribute("href", "/whatif" + State.withToken());
         byId("whatif-text").textContent = counted(summary.graphs, "request") + " of which all is known";
         readSelects();
     }

@@ -8,6 +8,8 @@
  *      asked    which requests: a change asks the server again (live page only)
  *      shown    which part of the answer, and how
  *
+ * The token of an address that others reach stays in it, and goes with each question.
+ *
  * A browser may refuse to change the address of a file; then the view works without.
  */
 const State = (function () {
@@ -19,6 +21,16 @@ const State = (function () {
 
     const get = (key) => values.get(key) || "";
     const asked = () => new URLSearchParams(ASKED.filter((key) => get(key) !== "").map((key) => [key, get(key)]));
+
+    /* The query of a question with @parameters, which may be absent. */
+    function withToken(parameters) {
+        const all = new URLSearchParams(parameters);
+        if (get("token") !== "") {
+            all.set("token", get("token"));
+        }
+        const text = all.toString();
+        return text === "" ? "" : "?" + text;
+    }
 
     function tell(before) {
         const hasAsked = ASKED.some((key) => (before.get(key) || "") !== get(key));
@@ -54,5 +66,5 @@ const State = (function () {
         tell(before);
     });
 
-    return {get, set, asked, listen: (listener) => listeners.push(listener)};
+    return {get, set, asked, withToken, listen: (listener) => listeners.push(listener)};
 }());
