@@ -3,8 +3,9 @@
 /*
  * conform_case.c - the verdict on an answer
  *
- * Answers are compared as text, but that of a reply: any header is right that fits the
- * budget and holds the same path, whatever the order of its frames and names.
+ * Answers are compared as text, but those that are headers: a path is right that fits
+ * the budget and is the same, whatever the order of its frames and names; an ask, that
+ * means the same, however it is written.
  */
 #include "cpt/cli/conform/conform_case.h"
 
@@ -24,6 +25,16 @@ void cpti_conform_case_deinit(struct cpti_conform_case *conform_case)
     free(conform_case->wanted);
     free(conform_case->wanted_too);
     *conform_case = (struct cpti_conform_case){0};
+}
+
+bool cpti_conform_give(cpti_conform_take *take, void *context, bool is_made,
+                       struct cpti_conform_case *conform_case)
+{
+    if (is_made) {
+        return take(context, conform_case);
+    }
+    cpti_conform_case_deinit(conform_case);
+    return true;
 }
 
 static void wrong(struct cpti_conform_verdict *verdict, const char *format, ...)
@@ -99,6 +110,29 @@ static void judge_path(const struct cpti_conform_case *conform_case,
     free(line);
 }
 
+/* Judges the value of a header with an ask. */
+static void judge_ask(const struct cpti_conform_case *conform_case,
+                      struct cpt_bytes value, struct cpti_conform_verdict *verdict)
+{
+    const struct cpt_ask *wanted = &conform_case->ask;
+    struct cpt_ask ask;
+    char text[128];
+
+    if (cpt_ask_parse(&value, 1, &ask, NULL) != CPT_OK) {
+        wrong(verdict, "'%s' is no ask", cpti_printable(value));
+    } else if (ask.version != wanted->version || !ask.has_max ||
+               ask.bytes_max != wanted->bytes_max ||
+               ask.is_forced != wanted->is_forced ||
+               ask.delay_frame != wanted->delay_frame ||
+               ask.delay_ns != wanted->delay_ns ||
+               ask.delay_burns != wanted->delay_burns ||
+               ask.wants_drag != wanted->wants_drag ||
+               ask.graph_id != wanted->graph_id) {
+        (void)cpt_ask_format(wanted, text, sizeof text);
+        wrong(verdict, "asks '%s', not '%s'", cpti_printable(value), text);
+    }
+}
+
 static void judge_header(const struct cpti_conform_case *conform_case,
                          const char *answer, struct cpti_conform_verdict *verdict)
 {
@@ -120,6 +154,8 @@ static void judge_header(const struct cpti_conform_case *conform_case,
         wrong(verdict, "no base64: %s", error.sentence);
     } else if (strlen(value) != CPT_BASE64_BYTES(bytes)) {
         wrong(verdict, "base64 with padding");
+    } else if (conform_case->answer == CPTI_ANSWER_ASK) {
+        judge_ask(conform_case, (struct cpt_bytes){(const char *)data, bytes}, verdict);
     } else {
         judge_path(conform_case, data, bytes, verdict);
     }
@@ -130,7 +166,7 @@ void cpti_conform_judge(const struct cpti_conform_case *conform_case,
                         const char *answer, struct cpti_conform_verdict *verdict)
 {
     *verdict = (struct cpti_conform_verdict){.is_right = true};
-    if (conform_case->is_reply && strcmp(answer, "none") != 0) {
+    if (conform_case->answer != CPTI_ANSWER_TEXT && strcmp(answer, "none") != 0) {
         judge_header(conform_case, answer, verdict);
     } else if (!is_wanted(conform_case, answer)) {
         differs(verdict, conform_case->wanted, answer);

@@ -78,15 +78,10 @@ struct giving {
     void *context;
 };
 
-/* Gives a case that was made; one that could not be made is left out. */
 static bool give(const struct giving *giving, bool is_made,
                  struct cpti_conform_case *conform_case)
 {
-    if (is_made) {
-        return giving->take(giving->context, conform_case);
-    }
-    cpti_conform_case_deinit(conform_case);
-    return true;
+    return cpti_conform_give(giving->take, giving->context, is_made, conform_case);
 }
 
 static bool give_vectors(const struct giving *giving)
@@ -120,15 +115,16 @@ random_of(const struct giving *giving, enum cpti_conform_group group, uint64_t n
 }
 
 /* The bytes of a random path, in a block of @capacity; 0: there is no memory. */
-static size_t random_bytes(struct cpti_conform_random *random, unsigned char *data,
-                           size_t capacity)
+static size_t random_bytes(struct cpti_conform_random *random, bool has_drags,
+                           unsigned char *data, size_t capacity)
 {
-    static const struct cpti_conform_shape shape = {60, 60, true};
+    const struct cpti_conform_shape shape = {60, 60, true, has_drags};
     const struct cpt_metadata_encode_options options = {
         .struct_bytes = sizeof options,
         .has_server_elapsed = (int)cpti_conform_below(random, 2),
         .server_elapsed_ns = cpti_conform_duration(random),
-        .bytes_max = capacity};
+        .bytes_max = capacity,
+        .nonce = cpti_conform_nonce(random, 2)};
     struct cpt_path *path = cpt_path_new(NULL);
     unsigned char *encoded = NULL;
     size_t bytes = 0;
@@ -142,17 +138,23 @@ static size_t random_bytes(struct cpti_conform_random *random, unsigned char *da
     return bytes;
 }
 
+/* What the random cases of a group are called; NULL: it has none. */
+static const char *const random_names[CPTI_CONFORM_GROUP_COUNT] = {
+    [CPTI_CONFORM_RANDOM] = "random",   [CPTI_CONFORM_CHANGED] = "changed",
+    [CPTI_CONFORM_REPLIES] = "reply",   [CPTI_CONFORM_FOLDED] = "folded",
+    [CPTI_CONFORM_HOSTILE] = "hostile", [CPTI_CONFORM_ONWARD] = "random ask",
+    [CPTI_CONFORM_DRAGS] = "drags",     [CPTI_CONFORM_STALE] = "stale"};
+
 /* A random case of kind path; @data is scratch. */
-static bool random_case(const struct giving *giving, enum cpti_conform_group group,
-                        uint64_t number, unsigned char *data,
-                        struct cpti_conform_case *conform_case)
+static bool path_case(const struct giving *giving, enum cpti_conform_group group,
+                      uint64_t number, unsigned char *data,
+                      struct cpti_conform_case *conform_case)
 {
     struct cpti_conform_random random = random_of(giving, group, number);
     size_t bytes = 0;
     char name[CPTI_CONFORM_NAME_BYTES];
 
-    (void)snprintf(name, sizeof name, "%s %" PRIu64,
-                   group == CPTI_CONFORM_RANDOM ? "random" : "changed", number);
+    (void)snprintf(name, sizeof name, "%s %" PRIu64, random_names[group], number);
     if (group == CPTI_CONFORM_CHANGED && cpti_conform_below(&random, 2) == 0) {
         const size_t vector =
             (size_t)cpti_conform_below(&random, cpti_conform_vector_count);
@@ -161,7 +163,8 @@ static bool random_case(const struct giving *giving, enum cpti_conform_group gro
         bytes = bytes < CHANGED_BYTES_MAX / 2 ? bytes : CHANGED_BYTES_MAX / 2;
         memcpy(data, cpti_conform_vectors[vector].data, bytes);
     } else {
-        bytes = random_bytes(&random, data, CHANGED_BYTES_MAX / 2);
+        bytes = random_bytes(&random, group != CPTI_CONFORM_RANDOM, data,
+                             CHANGED_BYTES_MAX / 2);
     }
     if (group == CPTI_CONFORM_CHANGED && bytes != 0) {
         bytes = cpti_conform_change(&random, data, bytes, CHANGED_BYTES_MAX);
@@ -169,28 +172,31 @@ static bool random_case(const struct giving *giving, enum cpti_conform_group gro
     return cpti_conform_bytes_case(conform_case, group, name, data, bytes);
 }
 
+/* A random case of any kind. */
+static bool random_case(const struct giving *giving, enum cpti_conform_group group,
+                        uint64_t number, unsigned char *data,
+                        struct cpti_conform_case *conform_case)
+{
+    struct cpti_conform_random random = random_of(giving, group, number);
+    char name[CPTI_CONFORM_NAME_BYTES];
+
+    if (group == CPTI_CONFORM_RANDOM || group == CPTI_CONFORM_CHANGED ||
+        group == CPTI_CONFORM_DRAGS) {
+        return path_case(giving, group, number, data, conform_case);
+    }
+    (void)snprintf(name, sizeof name, "%s %" PRIu64, random_names[group], number);
+    return group == CPTI_CONFORM_ONWARD
+               ? cpti_conform_onward_case(conform_case, name, &random)
+               : cpti_conform_reply_case(conform_case, group, name, &random);
+}
+
 static bool give_random(const struct giving *giving, enum cpti_conform_group group,
                         unsigned char *data)
 {
-    static const char *const names[CPTI_CONFORM_GROUP_COUNT] = {
-        [CPTI_CONFORM_REPLIES] = "reply",
-        [CPTI_CONFORM_FOLDED] = "folded",
-        [CPTI_CONFORM_HOSTILE] = "hostile"};
     struct cpti_conform_case one;
-    char name[CPTI_CONFORM_NAME_BYTES];
 
     for (uint64_t i = 0; i < giving->options->case_count; i++) {
-        bool is_made = false;
-
-        if (names[group] == NULL) {
-            is_made = random_case(giving, group, i, data, &one);
-        } else {
-            struct cpti_conform_random random = random_of(giving, group, i);
-
-            (void)snprintf(name, sizeof name, "%s %" PRIu64, names[group], i);
-            is_made = cpti_conform_reply_case(&one, group, name, &random);
-        }
-        if (!give(giving, is_made, &one)) {
+        if (!give(giving, random_case(giving, group, i, data, &one), &one)) {
             return false;
         }
     }
@@ -239,11 +245,14 @@ int cpti_conform_cases(const struct cpti_conform_options *options,
     if (data == NULL) {
         return cpti_failed("out of memory");
     }
-    if (cpti_conform_hand(take, context) && give_vectors(&giving)) {
+    if (cpti_conform_asks(take, context) && cpti_conform_hand(take, context) &&
+        cpti_conform_calls(take, context) && give_vectors(&giving) &&
+        cpti_conform_proxies(take, context)) {
         status = give_files(&giving);
-        for (int group = CPTI_CONFORM_RANDOM;
+        for (int group = 0;
              status == CPTI_EXIT_DONE && group < CPTI_CONFORM_GROUP_COUNT; group++) {
-            if (!give_random(&giving, (enum cpti_conform_group)group, data)) {
+            if (random_names[group] != NULL &&
+                !give_random(&giving, (enum cpti_conform_group)group, data)) {
                 break;
             }
         }

@@ -60,7 +60,7 @@ static unsigned kind_of(struct cpti_conform_random *random, bool is_odd)
 
 static bool add_labels(struct cpti_conform_random *random, struct cpt_path *path)
 {
-    const unsigned key = 1 + (unsigned)cpti_conform_below(random, 7);
+    const unsigned key = 1 + (unsigned)cpti_conform_below(random, 10);
     int is_name = 0;
     char name[64];
 
@@ -100,6 +100,38 @@ static bool add_segment(struct cpti_conform_random *random, bool is_odd,
     return true;
 }
 
+uint64_t cpti_conform_nonce(struct cpti_conform_random *random, uint64_t none_of)
+{
+    const uint64_t nonce = cpti_conform_next(random) | 1;
+
+    return cpti_conform_below(random, none_of) == 0 ? 0 : nonce;
+}
+
+/* Gives most segments a drag, many of them the same one. */
+static bool add_drags(struct cpti_conform_random *random, struct cpt_path *path)
+{
+    const uint64_t common_ns = cpti_conform_duration(random);
+
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const uint64_t duration_ns = cpt_path_segment(path, i)->duration_ns;
+        const uint64_t way = cpti_conform_below(random, 8);
+        uint64_t drag_ns = duration_ns;
+
+        if (way == 0) {
+            continue;
+        }
+        if (way == 1) {
+            drag_ns = cpti_conform_below(random, duration_ns + 1);
+        } else if (way < 6 && common_ns < duration_ns) {
+            drag_ns = common_ns;
+        }
+        if (cpt_path_drag_set(path, i, drag_ns) != CPT_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool cpti_conform_path(struct cpti_conform_random *random,
                        const struct cpti_conform_shape *shape, struct cpt_path *path)
 {
@@ -129,7 +161,7 @@ bool cpti_conform_path(struct cpti_conform_random *random,
     if (shape->is_odd) {
         cpt_path_flags_add(path, (unsigned)cpti_conform_below(random, 16));
     }
-    return true;
+    return !shape->has_drags || add_drags(random, path);
 }
 
 /* One change. */

@@ -34,11 +34,15 @@ struct cpti_conform_shape {
     size_t frames_max;
     size_t segments_max;
     bool is_odd; /* kinds and flags that no version knows, labels */
+    bool has_drags;
 };
 
 /* Fills @path, which is empty. False: there is no memory. */
 bool cpti_conform_path(struct cpti_conform_random *random,
                        const struct cpti_conform_shape *shape, struct cpt_path *path);
+
+/* A nonce, or 0 in one of @none_of cases. */
+uint64_t cpti_conform_nonce(struct cpti_conform_random *random, uint64_t none_of);
 
 /* Changes some of @bytes at @data, which has room for @capacity. Returns the bytes. */
 size_t cpti_conform_change(struct cpti_conform_random *random, unsigned char *data,
