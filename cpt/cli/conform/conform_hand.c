@@ -1,163 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * conform_hand.c - cases written by hand: asks, and the freedoms of a writer
+ * conform_hand.c - cases written by hand: the freedoms of a writer of paths
  *
  * What must be refused is in tests/data/metadata/bad/; here are limits at limit and
  * limit + 1, and forms that a careful writer does not use but a reader must take.
  */
 #include "cpt/cli/conform/conform_case.h"
 
-#include "cpt/cli/base/memory_file.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Asks --- */
-
-/* Values of the header; two are separated by a line end. */
-static const char *const asks[] = {
-    "1",
-    "1;max=2048",
-    "1;max=2048;forced",
-    "1;forced;max=2048",
-    "1;max=0",
-    "1;max=2147483647",
-    "1;max=2147483648",
-    "1;max=999999999999999",
-    "1;max=1000000000000000",
-    "1;max=-1",
-    "1;max=12;max=7",
-    "1;max=1.5",
-    "1;max",
-    "1;max=",
-    "1;max=?1",
-    "1;max=\"7\"",
-    "1;forced=?1",
-    "1;forced=?0",
-    "1;forced=?2",
-    "1;forced=1",
-    "1;forced;forced=?0",
-    "1;other",
-    "1;other=1.25",
-    "1;other=1.2345",
-    "1;other=-3",
-    "1;other=\"a;\\\"b\\\\\"",
-    "1;other=\"a",
-    "1;other=\"\\a\"",
-    "1;other=token/x:y",
-    "1;other=*token",
-    "1;other=:AQID:",
-    "1;other=:AQID",
-    "1;other=:!:",
-    "1;Other",
-    "1;*other_-.1*=3",
-    "1;9other",
-    "1; max=9",
-    "1;  max=9;   forced",
-    "1 ;max=9",
-    "1;max =9",
-    "1;max= 9",
-    "1;",
-    "1;;max=9",
-    " 1",
-    "1 ",
-    "  1;max=9  ",
-    "\t1",
-    "1\t",
-    "1;\tmax=9",
-    "2",
-    "2147483647",
-    "2147483648",
-    "0",
-    "-1",
-    "01",
-    "000000000000001",
-    "0000000000000001",
-    "1.0",
-    "1,1",
-    "\"1\"",
-    "?1",
-    "one",
-    "",
-    " ",
-    "1;max=9 x",
-    "1;\xc3\xa9",
-    "1\n1",
-    "1;max=9\n1;max=10",
-};
-
-static bool ask_case(struct cpti_conform_case *conform_case, const char *values,
-                     size_t value_count, size_t number)
-{
-    struct cpti_memory_file sent;
-    struct cpti_memory_file wanted;
-    struct cpt_bytes list[2] = {{values, strcspn(values, "\n")}, {NULL, 0}};
-    struct cpt_ask ask = {0};
-
-    if (value_count == 2) {
-        list[1] = cpt_bytes_of(values + list[0].bytes + 1);
-    }
-    *conform_case = (struct cpti_conform_case){.group = CPTI_CONFORM_ASKS};
-    (void)snprintf(conform_case->name, sizeof conform_case->name, "ask %zu", number);
-    if (cpti_memory_file_open(&sent)) {
-        (void)fputs("ask", sent.file);
-        for (size_t i = 0; i < value_count; i++) {
-            (void)fputs(list[i].bytes != 0 ? " " : " -", sent.file);
-            cpti_conform_put_base64(sent.file, list[i].data, list[i].bytes);
-        }
-        conform_case->sent = cpti_memory_file_close(&sent) ? sent.text : NULL;
-    }
-    if (cpti_memory_file_open(&wanted)) {
-        if (cpt_ask_parse(list, value_count, &ask, NULL) == CPT_OK) {
-            (void)fprintf(wanted.file, "%u %zu %d", ask.version, ask.bytes_max,
-                          ask.is_forced);
-        } else {
-            (void)fputs("none", wanted.file);
-        }
-        conform_case->wanted = cpti_memory_file_close(&wanted) ? wanted.text : NULL;
-    }
-    return conform_case->sent != NULL && conform_case->wanted != NULL;
-}
-
-/* An ask that is @bytes long. */
-static bool long_ask_case(struct cpti_conform_case *conform_case, size_t bytes)
-{
-    char text[CPT_ASK_BYTES_MAX + 2] = "1;a=";
-
-    memset(text + 4, 'b', bytes - 4);
-    text[bytes] = '\0';
-    return ask_case(conform_case, text, 1, bytes);
-}
-
-static bool give(cpti_conform_take *take, void *context, bool is_made,
-                 struct cpti_conform_case *conform_case)
-{
-    if (is_made) {
-        return take(context, conform_case);
-    }
-    cpti_conform_case_deinit(conform_case);
-    return true;
-}
-
-static bool give_asks(cpti_conform_take *take, void *context)
-{
-    struct cpti_conform_case one;
-    bool goes_on = give(take, context, ask_case(&one, "", 0, 0), &one);
-
-    for (size_t i = 0; goes_on && i < sizeof asks / sizeof asks[0]; i++) {
-        const size_t count = strchr(asks[i], '\n') != NULL ? 2 : 1;
-
-        goes_on = give(take, context, ask_case(&one, asks[i], count, i + 1), &one);
-    }
-    goes_on =
-        goes_on && give(take, context, long_ask_case(&one, CPT_ASK_BYTES_MAX), &one);
-    return goes_on &&
-           give(take, context, long_ask_case(&one, CPT_ASK_BYTES_MAX + 1), &one);
-}
-
-/* --- Values of the other header --- */
+/* --- Values of the header --- */
 
 /* One path, "A: /" for 9 ns, in several forms; in base64. */
 static const struct {
@@ -177,11 +33,13 @@ static const struct {
     {"nothing", "-"},
 };
 
-/* The same as hexadecimal digits. */
-static const struct {
+/* A message as hexadecimal digits. */
+struct message {
     const char *name;
     const char *digits;
-} messages[] = {
+};
+
+static const struct message messages[] = {
     {"columns that are not packed", "080118092a04413a202f3000380148005009"},
     {"fields from the last to the first", "520109"
                                           "4a0100"
@@ -260,27 +118,93 @@ static const struct {
     {"the longest time", "080110ffffffffffffffff7f18ffffffffffffffff7f"},
     {"a time of 2^63", "0801108080808080808080800118"
                        "09"},
+    {"a nonce", "080118092a04413a202f3201003a01014a01005201099901657d4c8881d0869f"},
+    {"a nonce before all other fields",
+     "9901657d4c8881d0869f080118092a04413a202f3201003a01014a0100520109"},
+    {"a nonce of 0", "08011809990100000000000000"
+                     "00"},
+    {"the largest nonce", "080118099901ffffffffffffffff"},
+    {"a nonce of 1", "0801180999010100000000000000"},
+    {"a nonce twice, the last counts",
+     "080199010100000000000000180999010000000000000080"},
+    {"a nonce, then 0", "08011809990101000000000000009901000000000000"
+                        "0000"},
+    {"a nonce and the version only", "0801990101000000000000"
+                                     "00"},
+    {"a nonce whose tag has more bytes than needed", "080118099981000100000000000000"},
+    {"a nonce as a number", "08011809980107"},
+    {"a nonce as four bytes", "080118099d0101020304"},
+    {"a nonce as bytes", "080118099a01080102030405060708"},
+    {"a nonce cut short", "08011809990101020304050607"},
     {"flags above 32 bits", "080120ff808080f0ff3f"},
     {"version 2^32 + 1", "088180808010"},
     {"version 2", "0802"},
+    {"the largest field number", "08011809f8ffffff0f07"},
 };
 
-static int digit_of(char c)
-{
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
+/* Three segments of 9, 5 and 9 ns, and what is behind them. */
+#define THREE                                                                          \
+    "080118172a04413a202f3201003a01014a0300000052030905"                               \
+    "09"
 
-static bool message_case(struct cpti_conform_case *conform_case, const char *name,
-                         const char *digits)
+static const struct message drags[] = {
+    {"no drags", THREE},
+    {"drags that are the durations", THREE "920103000000"},
+    {"one number for all", THREE "92010100"},
+    {"an empty column of drags", THREE "920100"},
+    {"drags that are not known", THREE "9201"
+                                       "03020202"},
+    {"one drag that is not known", THREE "9201"
+                                         "0102"},
+    {"a drag of 0", THREE "9201"
+                          "0103"},
+    {"a drag of 7 ns, and again", THREE "9201"
+                                        "030a0101"},
+    {"a drag said again before any", THREE "9201"
+                                           "03010101"},
+    {"a drag that is not known between two", THREE "9201"
+                                                   "03070201"},
+    {"the duration between two", THREE "9201"
+                                       "03070001"},
+    {"a drag above its segment", THREE "9201"
+                                       "030d0000"},
+    {"a drag above its segment, and again", THREE "9201"
+                                                  "03640101"},
+    {"a drag above its segment, and again in a longer one", THREE "9201"
+                                                                  "03000b01"},
+    {"another drag is said", THREE "9201"
+                                   "03070601"},
+    {"the largest drag", THREE "9201"
+                               "0c"
+                               "ffffffffffffffffff01"
+                               "0101"},
+    {"drags that are not packed", THREE "90010790010190"
+                                        "0101"},
+    {"drags in two pieces", THREE "9201"
+                                  "0107"
+                                  "9201"
+                                  "020101"},
+    {"drags before all other fields", "9201"
+                                      "03070101" THREE},
+    {"more drags than segments", THREE "9201"
+                                       "0400000000"},
+    {"drags without segments", "08011809"
+                               "92010100"},
+    {"drags as 8 bytes", THREE "9101"
+                               "0000000000000000"},
+    {"a drag of 65 bits", THREE "9201"
+                                "0affffffffffffffffff02"},
+};
+
+#undef THREE
+
+static bool message_case(struct cpti_conform_case *conform_case,
+                         enum cpti_conform_group group, const struct message *message)
 {
     unsigned char data[256];
-    const size_t bytes = strlen(digits) / 2;
+    const size_t bytes = cpti_conform_digits(message->digits, data, sizeof data);
 
-    for (size_t i = 0; i < bytes && i < sizeof data; i++) {
-        data[i] =
-            (unsigned char)(digit_of(digits[2 * i]) * 16 + digit_of(digits[2 * i + 1]));
-    }
-    return cpti_conform_bytes_case(conform_case, CPTI_CONFORM_PATHS, name, data, bytes);
+    return cpti_conform_bytes_case(conform_case, group, message->name, data, bytes);
 }
 
 /* A path of @depth frames below each other; its name has @name_bytes, and a field that
@@ -324,25 +248,58 @@ static bool limit_case(struct cpti_conform_case *conform_case, const char *name,
     return is_made;
 }
 
+static bool give_messages(cpti_conform_take *take, void *context,
+                          enum cpti_conform_group group, const struct message *rows,
+                          size_t row_count)
+{
+    struct cpti_conform_case one;
+    bool goes_on = true;
+
+    for (size_t i = 0; goes_on && i < row_count; i++) {
+        goes_on =
+            cpti_conform_give(take, context, message_case(&one, group, &rows[i]), &one);
+    }
+    return goes_on;
+}
+
+static bool give_limits(cpti_conform_take *take, void *context)
+{
+    static const struct {
+        const char *name;
+        size_t depth;
+        size_t name_bytes;
+        size_t bytes;
+    } rows[] = {{"1,024 frames deep", 1024, 3, 0},
+                {"a name of 255 bytes", 2, 255, 0},
+                {"65,536 bytes", 2, 3, 65536}};
+    struct cpti_conform_case one;
+    bool goes_on = true;
+
+    for (size_t i = 0; goes_on && i < sizeof rows / sizeof rows[0]; i++) {
+        goes_on = cpti_conform_give(take, context,
+                                    limit_case(&one, rows[i].name, rows[i].depth,
+                                               rows[i].name_bytes, rows[i].bytes),
+                                    &one);
+    }
+    return goes_on;
+}
+
 bool cpti_conform_hand(cpti_conform_take *take, void *context)
 {
-    struct cpti_conform_case one = {0};
-    bool goes_on = give_asks(take, context);
+    struct cpti_conform_case one;
+    bool goes_on = true;
 
     for (size_t i = 0; goes_on && i < sizeof values / sizeof values[0]; i++) {
-        goes_on = give(take, context,
-                       cpti_conform_path_case(&one, CPTI_CONFORM_PATHS, values[i].name,
-                                              cpt_bytes_of(values[i].value)),
-                       &one);
+        goes_on = cpti_conform_give(
+            take, context,
+            cpti_conform_path_case(&one, CPTI_CONFORM_PATHS, values[i].name,
+                                   cpt_bytes_of(values[i].value)),
+            &one);
     }
-    for (size_t i = 0; goes_on && i < sizeof messages / sizeof messages[0]; i++) {
-        goes_on = give(take, context,
-                       message_case(&one, messages[i].name, messages[i].digits), &one);
-    }
-    goes_on = goes_on && give(take, context,
-                              limit_case(&one, "1,024 frames deep", 1024, 3, 0), &one);
-    goes_on = goes_on && give(take, context,
-                              limit_case(&one, "a name of 255 bytes", 2, 255, 0), &one);
     return goes_on &&
-           give(take, context, limit_case(&one, "65,536 bytes", 2, 3, 65536), &one);
+           give_messages(take, context, CPTI_CONFORM_PATHS, messages,
+                         sizeof messages / sizeof messages[0]) &&
+           give_messages(take, context, CPTI_CONFORM_DRAGS, drags,
+                         sizeof drags / sizeof drags[0]) &&
+           give_limits(take, context);
 }

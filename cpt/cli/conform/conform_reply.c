@@ -3,14 +3,17 @@
 /*
  * conform_reply.c - a service's own time and its callees' replies, and their path
  *
- *      reply BUDGET ITEM ITEM …
- *      DURATION@STACK            the service's own time
- *      DURATION@STACK@VALUE      a call: the time observed, the stack down to the frame
- *                                of the callee, the header that came ("-": none)
+ *      reply BUDGET NONCE ITEM ITEM …
+ *      DURATION@STACK              the service's own time
+ *      DURATION@STACK@VALUE@NONCE  a call: the time observed, the stack down to the
+ *                                  frame of the callee, the header that came ("-":
+ *                                  none), the nonce that was sent ("-": none)
  *
  * The items are in the order of time. The library splices and folds them as a service
- * of ours would. A reply that is no path is a blind spot; whether its server_elapsed_ns
- * is believed is left open, so both paths are right.
+ * of ours would, which was asked for no drags. A reply that is no path is a blind spot;
+ * whether its server_elapsed_ns is believed is left open, so both paths are right. Of
+ * one with another nonce than was sent nothing is believed; none is both at once, as
+ * either may be found first.
  */
 #include "cpt/cli/conform/conform_case.h"
 
@@ -32,20 +35,59 @@ struct item {
     bool is_call;
     unsigned char *reply; /* NULL: none came */
     size_t reply_bytes;
+    uint64_t nonce; /* that was sent with the call; 0: none */
 };
 
 struct story {
     struct item items[ITEMS_MAX];
     size_t item_count;
+    uint64_t nonce; /* of the ask to the service; 0: none */
 };
 
 /* --- The items --- */
 
-/* The bytes of a random path, whose root often is the frame of the call. */
-static bool make_reply(struct cpti_conform_random *random, struct item *item,
-                       struct cpt_path *path)
+/* The nonce that was sent with a call: that of its reply, or where @is_stale often
+ * another, or none. An older callee got one, too, unless the caller is older. */
+static uint64_t sent_nonce(struct cpti_conform_random *random, uint64_t replied,
+                           bool is_stale)
 {
-    static const struct cpti_conform_shape shape = {10, 16, true};
+    const uint64_t other = cpti_conform_nonce(random, 3);
+
+    return replied != 0 && (!is_stale || cpti_conform_below(random, 2) == 0) ? replied
+                                                                             : other;
+}
+
+/* What the callee says it took, where its path is as long as the call; perhaps changes
+ * what was observed. */
+static uint64_t vary_times(struct cpti_conform_random *random, struct item *item)
+{
+    uint64_t elapsed_ns = item->duration_ns;
+
+    switch (cpti_conform_below(random, 6)) {
+    case 0: /* it continued after its answer, or its clock is wrong */
+        item->duration_ns -= cpti_conform_below(random, item->duration_ns);
+        break;
+    case 1: /* a little too long: not flagged */
+        item->duration_ns -= item->duration_ns / 128;
+        break;
+    case 2:
+        elapsed_ns += cpti_conform_duration(random);
+        break;
+    case 3:
+        elapsed_ns -= cpti_conform_below(random, item->duration_ns);
+        break;
+    default:
+        break;
+    }
+    return elapsed_ns;
+}
+
+/* The bytes of a random path, whose root often is the frame of the call. */
+static bool make_reply(struct cpti_conform_random *random, bool is_stale,
+                       struct item *item, struct cpt_path *path)
+{
+    const struct cpti_conform_shape shape = {10, 16, true,
+                                             cpti_conform_below(random, 4) == 0};
     struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
                                                   .is_unlimited = 1};
     uint32_t frame = 0;
@@ -61,25 +103,11 @@ static bool make_reply(struct cpti_conform_random *random, struct item *item,
     }
     item->duration_ns = cpt_path_sum_ns(path);
     options.has_server_elapsed = cpti_conform_below(random, 4) != 0;
-    options.server_elapsed_ns = item->duration_ns;
-    switch (cpti_conform_below(random, 6)) {
-    case 0: /* it continued after its answer, or its clock is wrong */
-        item->duration_ns -= cpti_conform_below(random, item->duration_ns);
-        break;
-    case 1: /* a little too long: not flagged */
-        item->duration_ns -= item->duration_ns / 128;
-        break;
-    case 2:
-        options.server_elapsed_ns += cpti_conform_duration(random);
-        break;
-    case 3:
-        options.server_elapsed_ns -= cpti_conform_below(random, item->duration_ns);
-        break;
-    default:
-        break;
-    }
+    options.server_elapsed_ns = vary_times(random, item);
     item->duration_ns += cpti_conform_below(random, 2) * cpti_conform_duration(random);
-    options.bytes_max = cpti_conform_below(random, 5) == 0 ? 24 : 0; /* only the sum */
+    options.nonce = cpti_conform_nonce(random, 4);
+    item->nonce = sent_nonce(random, options.nonce, is_stale);
+    options.bytes_max = cpti_conform_below(random, 5) == 0 ? 34 : 0; /* only the sum */
     options.is_unlimited = options.bytes_max == 0;
     return cpt_metadata_encode(path, &options, &item->reply, &item->reply_bytes,
                                NULL) == CPT_OK;
@@ -101,6 +129,7 @@ static bool spoil(struct cpti_conform_random *random, struct item *item)
 {
     const size_t capacity = item->reply_bytes + 64;
     unsigned char *room = cpt_alloc_array(NULL, NULL, capacity, 1);
+    struct cpt_metadata_summary summary;
 
     if (room == NULL) {
         return false;
@@ -116,10 +145,14 @@ static bool spoil(struct cpti_conform_random *random, struct item *item)
         room[0] = 0; /* field 0 */
         item->reply_bytes = 1;
     }
+    if (cpt_metadata_peek(room, item->reply_bytes, &summary, NULL) == CPT_OK &&
+        summary.nonce != 0) {
+        item->nonce = summary.nonce;
+    }
     return true;
 }
 
-static bool make_item(struct cpti_conform_random *random, bool is_hostile,
+static bool make_item(struct cpti_conform_random *random, enum cpti_conform_group group,
                       struct item *item)
 {
     struct cpt_path *path = NULL;
@@ -141,11 +174,13 @@ static bool make_item(struct cpti_conform_random *random, bool is_hostile,
     (void)snprintf(item->names[item->depth - 1], NAME_BYTES, "B%u: Get",
                    (unsigned)cpti_conform_below(random, 3));
     if (cpti_conform_below(random, 8) == 0) {
+        item->nonce = cpti_conform_nonce(random, 3);
         return true; /* nothing came */
     }
     path = cpt_path_new(NULL);
-    is_done = path != NULL && make_reply(random, item, path) &&
-              (!is_hostile || spoil(random, item));
+    is_done = path != NULL &&
+              make_reply(random, group == CPTI_CONFORM_STALE, item, path) &&
+              (group != CPTI_CONFORM_HOSTILE || spoil(random, item));
     cpt_path_free(path);
     return is_done;
 }
@@ -165,11 +200,15 @@ static bool add_call(struct cpt_path *path, uint32_t frame, const struct item *i
     if (item->reply == NULL) {
         return cpt_path_splice(path, frame, NULL, &splice, NULL) == CPT_OK;
     }
+    (void)cpt_metadata_peek(item->reply, item->reply_bytes, &summary, NULL);
+    if (summary.nonce != 0 && summary.nonce != item->nonce) {
+        splice.reason = CPT_REASON_CACHED;
+        return cpt_path_splice(path, frame, NULL, &splice, NULL) == CPT_OK;
+    }
     callee = cpt_path_new(NULL);
     if (callee == NULL) {
         return false;
     }
-    (void)cpt_metadata_peek(item->reply, item->reply_bytes, &summary, NULL);
     is_path = cpt_metadata_decode(item->reply, item->reply_bytes, NULL, callee, NULL) ==
               CPT_OK;
     splice.reason = CPT_REASON_UNDECODABLE;
@@ -202,7 +241,9 @@ static bool encode(const struct story *story, size_t bytes_max, bool is_believed
 {
     struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
                                                   .has_server_elapsed = 1,
-                                                  .bytes_max = bytes_max};
+                                                  .bytes_max = bytes_max,
+                                                  .without_drags = 1,
+                                                  .nonce = story->nonce};
     struct cpt_path *path = cpt_path_new(NULL);
     bool is_good = path != NULL;
     cpt_status status = CPT_OK;
@@ -245,12 +286,13 @@ static void put_item(FILE *out, const struct item *item)
                       i + 1 == item->depth ? item->kind : CPT_KIND_WORK);
         cpti_conform_put_base64(out, item->names[i], strlen(item->names[i]));
     }
-    if (item->is_call && item->reply == NULL) {
-        (void)fputs("@-", out);
-    } else if (item->is_call) {
-        (void)fputc('@', out);
-        cpti_conform_put_base64(out, item->reply, item->reply_bytes);
+    if (!item->is_call) {
+        return;
     }
+    (void)fputs(item->reply == NULL ? "@-" : "@", out);
+    cpti_conform_put_base64(out, item->reply, item->reply_bytes);
+    (void)fputc('@', out);
+    cpti_conform_put_nonce(out, item->nonce);
 }
 
 static char *sent_line(const struct story *story, size_t bytes_max)
@@ -260,7 +302,8 @@ static char *sent_line(const struct story *story, size_t bytes_max)
     if (!cpti_memory_file_open(&memory)) {
         return NULL;
     }
-    (void)fprintf(memory.file, "reply %zu", bytes_max);
+    (void)fprintf(memory.file, "reply %zu ", bytes_max);
+    cpti_conform_put_nonce(memory.file, story->nonce);
     for (size_t i = 0; i < story->item_count; i++) {
         put_item(memory.file, &story->items[i]);
     }
@@ -298,13 +341,13 @@ bool cpti_conform_reply_case(struct cpti_conform_case *conform_case,
     bool is_good = story != NULL;
 
     *conform_case = (struct cpti_conform_case){
-        .group = group, .is_reply = true, .bytes_max = WIDE_BYTES};
+        .group = group, .answer = CPTI_ANSWER_PATH, .bytes_max = WIDE_BYTES};
     (void)snprintf(conform_case->name, sizeof conform_case->name, "%s", name);
     if (is_good) {
         story->item_count = 1 + (size_t)cpti_conform_below(random, ITEMS_MAX);
+        story->nonce = cpti_conform_nonce(random, 3);
         for (size_t i = 0; i < story->item_count && is_good; i++) {
-            is_good =
-                make_item(random, group == CPTI_CONFORM_HOSTILE, &story->items[i]);
+            is_good = make_item(random, group, &story->items[i]);
         }
         if (is_good && group == CPTI_CONFORM_FOLDED) {
             conform_case->bytes_max = budget_of(random, story);
@@ -316,4 +359,132 @@ bool cpti_conform_reply_case(struct cpti_conform_case *conform_case,
     }
     free(story);
     return is_good;
+}
+
+/* --- Written by hand --- */
+
+/* Fields of a path: a nonce of 7, of 8, of 0. */
+#define SEVEN "99010700000000000000"
+#define EIGHT "99010800000000000000"
+#define ZERO  "99010000000000000000"
+
+/* A call, what came back as hexadecimal digits, and the nonce that was sent. */
+struct call {
+    const char *name;
+    uint64_t observed_ns;
+    const char *digits;
+    uint64_t nonce;
+};
+
+static const struct call replies[] = {
+    {"a path of 0 ns", 12, "0801", 1},
+    {"a path of 0 ns, with a frame", 12, "08012a04423a202f3201003a0101", 1},
+    {"a path of 0 ns, and the time", 12, "0801100a", 1},
+    {"a path of 0 ns, and a time of 0", 12, "08011000", 1},
+    {"a path of 0 ns, and a time that is too long", 12, "0801101e", 1},
+    {"the sum only, with its nonce", 12, "08011809" SEVEN, 7},
+};
+
+static const struct call stale[] = {
+    {"the sum only, of another ask", 12, "08011809" SEVEN, 8},
+    {"a path of another ask, and the time", 12, "0801100a1809" SEVEN, 8},
+    {"a path of another ask, where no nonce was sent", 12, "08011809" SEVEN, 0},
+    {"a path of 0 ns of another ask", 12, "0801" SEVEN, 8},
+    {"a path of another ask that is too long", 12, "08011864" SEVEN, 8},
+    {"an older callee", 12, "0801100a1809", 8},
+    {"neither knows nonces", 12, "0801100a1809", 0},
+    {"a nonce of 0 is none", 12, "0801100a1809" ZERO, 8},
+    {"of two nonces the last counts, and is right", 12, "0801100a1809" EIGHT SEVEN, 7},
+    {"of two nonces the last counts, and is another", 12, "0801100a1809" SEVEN EIGHT,
+     7},
+    {"the nonce with its bytes in the other order", 12,
+     "0801100a1809990100000000000000"
+     "07",
+     7},
+    {"a nonce that differs in its highest bit", 12, "0801100a180999010700000000000080",
+     7},
+};
+
+/* Each is folded to every budget up to one that all fits. */
+enum { FOLDED_BYTES_MIN = 20, FOLDED_BYTES_MAX = 180 };
+
+static const struct call folded[] = {
+    {"folded children that have children", 41,
+     "0801182a2a04423a202f2a06423a206f6e652a06423a2074776f2a08423a2074687265652a07423a"
+     "20666f75722a07423a2066697665320a000102010205010102043a0a010200030004000500064209"
+     "0000060006000600064a0a03070801040906050002520a050304020603010907025a0a0000060000"
+     "0001000002620a000002000200020000026a0a00000000050005000005",
+     1},
+    {"counts at their limit, and reasons that meet", 33,
+     "0801181e2a04423a202f2a06423a206f6e652a06423a2074776f2a08423a20746872656532050001"
+     "0202033a050102030400420500000000044a0901010202030404000452090503040404010102065a"
+     "10fdffffff0f00feffffff0ffeffffff0f620500010000026a09050500000302030003",
+     1},
+};
+
+#undef SEVEN
+#undef EIGHT
+#undef ZERO
+
+static bool call_case(struct cpti_conform_case *conform_case,
+                      enum cpti_conform_group group, const struct call *call,
+                      size_t bytes_max)
+{
+    struct story *story = calloc(1, sizeof *story);
+    unsigned char reply[256];
+    bool is_good = false;
+
+    *conform_case = (struct cpti_conform_case){
+        .group = group, .answer = CPTI_ANSWER_PATH, .bytes_max = bytes_max};
+    if (story == NULL) {
+        return false;
+    }
+    story->nonce = 9;
+    story->item_count = 2;
+    story->items[0] = (struct item){.duration_ns = 5, .depth = 1, .names = {"A: /"}};
+    story->items[1] = (struct item){
+        .duration_ns = call->observed_ns,
+        .depth = 2,
+        .names = {"A: /", "B: /"},
+        .is_call = true,
+        .reply = reply,
+        .reply_bytes = cpti_conform_digits(call->digits, reply, sizeof reply),
+        .nonce = call->nonce};
+    (void)snprintf(conform_case->name, sizeof conform_case->name, "%s, in %zu bytes",
+                   call->name, bytes_max);
+    is_good = fill(conform_case, story);
+    free(story);
+    return is_good;
+}
+
+/* Gives each of @count calls, in each budget. */
+static bool give_calls(cpti_conform_take *take, void *context,
+                       enum cpti_conform_group group, const struct call *calls,
+                       size_t count)
+{
+    const bool is_folded = group == CPTI_CONFORM_FOLDED;
+    const size_t last = is_folded ? FOLDED_BYTES_MAX : WIDE_BYTES;
+    struct cpti_conform_case one;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t bytes_max = is_folded ? FOLDED_BYTES_MIN : WIDE_BYTES;
+             bytes_max <= last; bytes_max++) {
+            if (!cpti_conform_give(take, context,
+                                   call_case(&one, group, &calls[i], bytes_max),
+                                   &one)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool cpti_conform_calls(cpti_conform_take *take, void *context)
+{
+    return give_calls(take, context, CPTI_CONFORM_REPLIES, replies,
+                      sizeof replies / sizeof replies[0]) &&
+           give_calls(take, context, CPTI_CONFORM_FOLDED, folded,
+                      sizeof folded / sizeof folded[0]) &&
+           give_calls(take, context, CPTI_CONFORM_STALE, stale,
+                      sizeof stale / sizeof stale[0]);
 }

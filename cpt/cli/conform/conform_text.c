@@ -3,8 +3,8 @@
 /*
  * conform_text.c - a path as one line, in which every byte of a name survives
  *
- *      path FLAGS SUM ELAPSED SEGMENT SEGMENT …
- *      SEGMENT  DURATION@STACK@COUNT,FLAGS,REASON,LABEL,LABEL …
+ *      path FLAGS SUM ELAPSED NONCE SEGMENT SEGMENT …
+ *      SEGMENT  DURATION@STACK@COUNT,FLAGS,REASON,DRAG,LABEL,LABEL …
  *      STACK    KIND:NAME;KIND:NAME …     root first, names in base64
  *      LABEL    KEY=NUMBER | KEY:NAME     by their keys
  */
@@ -32,6 +32,40 @@ void cpti_conform_put_base64(FILE *out, const void *data, size_t bytes)
     }
 }
 
+void cpti_conform_put_nonce(FILE *out, uint64_t nonce)
+{
+    char text[CPT_NONCE_BYTES + 1] = "-";
+
+    if (nonce != 0) {
+        cpt_nonce_format(nonce, text);
+    }
+    (void)fputs(text, out);
+}
+
+void cpti_conform_put_values(FILE *out, const struct cpt_bytes *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        (void)fputs(values[i].bytes != 0 ? " " : " -", out);
+        cpti_conform_put_base64(out, values[i].data, values[i].bytes);
+    }
+}
+
+static unsigned digit_of(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+size_t cpti_conform_digits(const char *digits, unsigned char *data, size_t capacity)
+{
+    size_t bytes = 0;
+
+    while (digits[0] != '\0' && digits[1] != '\0' && bytes < capacity) {
+        data[bytes++] = (unsigned char)(digit_of(digits[0]) << 4 | digit_of(digits[1]));
+        digits += 2;
+    }
+    return bytes;
+}
+
 /* The frames of all stacks of a line, so that its length is bounded. */
 enum { STACK_FRAMES_MAX = 20000 };
 
@@ -40,7 +74,8 @@ static void put_name(FILE *out, struct cpt_bytes name)
     cpti_conform_put_base64(out, name.data, name.bytes);
 }
 
-void cpti_conform_put_stack(FILE *out, const struct cpt_path *path, uint32_t frame)
+/* Writes the stack of @frame, root first: 0:QTogLw;0:QTogQTE. */
+static void put_stack(FILE *out, const struct cpt_path *path, uint32_t frame)
 {
     uint32_t stack[CPT_PATH_DEPTH_MAX];
     size_t depth = 0;
@@ -80,19 +115,30 @@ static void put_labels(FILE *out, const struct cpt_path *path, size_t segment,
     }
 }
 
-bool cpti_conform_put_path(FILE *out, const struct cpt_path *path,
-                           const uint64_t *elapsed_ns)
+static void put_drag(FILE *out, uint64_t drag_ns)
+{
+    if (drag_ns == CPT_DRAG_UNKNOWN) {
+        (void)fputs(",-", out);
+    } else {
+        (void)fprintf(out, ",%" PRIu64, drag_ns);
+    }
+}
+
+/* Writes the line. False: it would be too long. */
+static bool put_path(FILE *out, const struct cpt_path *path,
+                     const struct cpt_metadata_summary *summary)
 {
     size_t frames_left = STACK_FRAMES_MAX;
     size_t label = 0;
 
     (void)fprintf(out, "path %u %" PRIu64 " ", cpt_path_flags(path),
                   cpt_path_sum_ns(path));
-    if (elapsed_ns != NULL) {
-        (void)fprintf(out, "%" PRIu64, *elapsed_ns);
+    if (summary->has_server_elapsed) {
+        (void)fprintf(out, "%" PRIu64 " ", summary->server_elapsed_ns);
     } else {
-        (void)fputc('-', out);
+        (void)fputs("- ", out);
     }
+    cpti_conform_put_nonce(out, summary->nonce);
     for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
         const struct cpt_segment *segment = cpt_path_segment(path, i);
         const size_t depth = cpt_path_frame(path, segment->frame)->depth;
@@ -102,9 +148,10 @@ bool cpti_conform_put_path(FILE *out, const struct cpt_path *path,
         }
         frames_left -= depth;
         (void)fprintf(out, " %" PRIu64 "@", segment->duration_ns);
-        cpti_conform_put_stack(out, path, segment->frame);
+        put_stack(out, path, segment->frame);
         (void)fprintf(out, "@%" PRIu32 ",%u,%u", segment->count,
                       (unsigned)segment->flags, (unsigned)segment->reason);
+        put_drag(out, cpt_path_drag(path, i));
         put_labels(out, path, i, &label);
     }
     return true;
@@ -125,9 +172,7 @@ char *cpti_conform_line(const void *data, size_t bytes)
         cpt_metadata_decode(data, bytes, NULL, path, NULL) != CPT_OK) {
         (void)fputs("refused", memory.file);
     } else {
-        is_whole = cpti_conform_put_path(
-            memory.file, path,
-            summary.has_server_elapsed ? &summary.server_elapsed_ns : NULL);
+        is_whole = put_path(memory.file, path, &summary);
     }
     cpt_path_free(path);
     if (!cpti_memory_file_close(&memory) || !is_whole ||
