@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    HOST_BYTES = 256,
+    HOST_BYTES = CPTI_PLACE_HOST_BYTES,
     PORT_BYTES = 8,
     FIRST_BYTES = 16 << 10,
     HEAD_BYTES_MAX = 64 << 10
@@ -25,42 +25,62 @@ enum {
 
 /* --- Places --- */
 
-/* Splits "[::1]:8001" and the like. */
-static bool split(struct cpt_bytes text, char host[HOST_BYTES], char port[PORT_BYTES])
+/* Takes @scheme from the beginning of @text; false: it is not there. */
+static bool take_scheme(struct cpt_bytes *text, const char *scheme)
 {
-    static const char scheme[] = "http://";
-    size_t colon = 0;
-    size_t host_bytes = 0;
-    size_t port_bytes = 0;
+    const size_t bytes = strlen(scheme);
 
-    if (text.bytes >= sizeof scheme - 1 &&
-        strncasecmp(text.data, scheme, sizeof scheme - 1) == 0) {
-        text.data += sizeof scheme - 1;
-        text.bytes -= sizeof scheme - 1;
-    }
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (text.data[i] == '/') {
-            text.bytes = i;
-        } else if (text.data[i] == ':') {
-            colon = i;
-        }
-    }
-    host_bytes = colon;
-    port_bytes = colon < text.bytes ? text.bytes - colon - 1 : 0;
-    if (host_bytes >= 2 && text.data[0] == '[' && text.data[host_bytes - 1] == ']') {
-        text.data++;
-        host_bytes -= 2;
-        colon--;
-    }
-    if (host_bytes == 0 || host_bytes >= HOST_BYTES || port_bytes == 0 ||
-        port_bytes >= PORT_BYTES || memchr(text.data, '\0', text.bytes - 1) != NULL) {
+    if (text->bytes < bytes || strncasecmp(text->data, scheme, bytes) != 0) {
         return false;
     }
-    memcpy(host, text.data, host_bytes);
-    host[host_bytes] = '\0';
-    memcpy(port, text.data + colon + 1, port_bytes);
-    port[port_bytes] = '\0';
-    return strspn(port, "0123456789") == port_bytes &&
+    text->data += bytes;
+    text->bytes -= bytes;
+    return true;
+}
+
+/* Where the ':' before the port is in "[::1]:8001" and the like; text.bytes: there is
+ * none. */
+static size_t colon_in(struct cpt_bytes text)
+{
+    size_t colon = text.bytes;
+
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.data[i] == ':') {
+            colon = i;
+        } else if (text.data[i] == ']') {
+            colon = text.bytes;
+        }
+    }
+    return colon;
+}
+
+/* Splits it; @default_port: if it has none; "": then it is wrong. */
+static bool split(struct cpt_bytes text, const char *default_port,
+                  char host[HOST_BYTES], char port[PORT_BYTES])
+{
+    const char *slash = memchr(text.data, '/', text.bytes);
+    struct cpt_bytes number = cpt_bytes_of(default_port);
+    size_t colon = 0;
+
+    text.bytes = slash != NULL ? (size_t)(slash - text.data) : text.bytes;
+    colon = colon_in(text);
+    if (colon < text.bytes) {
+        number = (struct cpt_bytes){text.data + colon + 1, text.bytes - colon - 1};
+        text.bytes = colon;
+    }
+    if (text.bytes >= 2 && text.data[0] == '[' && text.data[text.bytes - 1] == ']') {
+        text.data++;
+        text.bytes -= 2;
+    }
+    if (text.bytes == 0 || text.bytes >= HOST_BYTES || number.bytes == 0 ||
+        number.bytes >= PORT_BYTES || memchr(text.data, '\0', text.bytes) != NULL) {
+        return false;
+    }
+    memcpy(host, text.data, text.bytes);
+    host[text.bytes] = '\0';
+    memcpy(port, number.data, number.bytes);
+    port[number.bytes] = '\0';
+    return strspn(port, "0123456789") == number.bytes &&
            strtoul(port, NULL, 10) <= UINT16_MAX;
 }
 
@@ -80,24 +100,23 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found = NULL;
-    char host[HOST_BYTES];
     char port[PORT_BYTES];
     char shown[INET6_ADDRSTRLEN] = "";
     int problem = 0;
+    bool is_good = false;
 
     memset(place, 0, sizeof *place);
-    if (text.bytes >= 8 && strncasecmp(text.data, "https://", 8) == 0) {
-        return cpt_error_set(error, CPT_UNAVAILABLE, 0,
-                             "https is not spoken here: name the port for operators, "
-                             "which has no TLS");
-    }
-    if (!split(text, host, port)) {
+    place->is_tls = take_scheme(&text, "https://");
+    is_good = place->is_tls || !take_scheme(&text, "http://")
+                  ? split(text, place->is_tls ? "443" : "", place->host, port)
+                  : split(text, "80", place->host, port);
+    if (!is_good) {
         return cpt_error_set(error, CPT_INVALID, 0, "not an address as HOST:PORT");
     }
-    if (!asks_names && strcmp(host, "localhost") != 0) {
+    if (!asks_names && strcmp(place->host, "localhost") != 0) {
         hints.ai_flags |= AI_NUMERICHOST;
     }
-    problem = getaddrinfo(host, port, &hints, &found);
+    problem = getaddrinfo(place->host, port, &hints, &found);
     if (problem == EAI_MEMORY) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     }
@@ -112,8 +131,8 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
                       shown, sizeof shown, port, sizeof port,
                       NI_NUMERICHOST | NI_NUMERICSERV);
     (void)snprintf(place->text, sizeof place->text,
-                   place->address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", shown,
-                   port);
+                   place->address.ss_family == AF_INET6 ? "%s[%s]:%s" : "%s%s:%s",
+                   place->is_tls ? "https://" : "", shown, port);
     return CPT_OK;
 }
 
@@ -307,28 +326,41 @@ static cpt_status judge(struct exchange *exchange)
                              "its answer is no answer of HTTP");
     }
     if (status != 200) {
-        return cpt_error_set(exchange->error, CPT_FAILED, 0,
-                             "it answers %u: does it serve its counters here?", status);
+        return cpti_place_refused(status, exchange->error);
     }
     memmove(exchange->data, exchange->data + head, exchange->bytes - head + 1);
     exchange->bytes -= head;
     return CPT_OK;
 }
 
-cpt_status cpti_place_get(const struct cpti_place *place, const char *path,
-                          unsigned timeout_ms, char **body, size_t *bytes,
-                          struct cpt_error *error)
+cpt_status cpti_place_refused(unsigned status, struct cpt_error *error)
+{
+    return cpt_error_set(
+        error, CPT_FAILED, 0,
+        "it answers %u: it tells nothing of itself here; services in C "
+        "and C++ do at their port for operators, or with "
+        "serves_counters; those in Python and Node do not",
+        status);
+}
+
+cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+                          char **body, size_t *bytes, struct cpt_error *error)
 {
     struct exchange exchange = {.descriptor = -1,
                                 .until_ns =
-                                    cpti_now_ns() + timeout_ms * UINT64_C(1000000),
+                                    cpti_now_ns() + get->timeout_ms * UINT64_C(1000000),
                                 .error = error};
     char request[512];
-    const int request_bytes = snprintf(
-        request, sizeof request,
-        "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, place->text);
-    cpt_status status = open_connection(&exchange, place);
+    const int request_bytes =
+        snprintf(request, sizeof request,
+                 "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", get->path,
+                 place->text);
+    cpt_status status = CPT_OK;
 
+    if (place->is_tls) {
+        return cpti_place_get_tls(place, get, body, bytes, error);
+    }
+    status = open_connection(&exchange, place);
     if (status == CPT_OK) {
         status = send_all(&exchange, request, (size_t)request_bytes);
     }

@@ -5,7 +5,7 @@
  *
  * A connection for each, with a deadline and a limit of bytes. Only answers of status
  * 200 with a Content-Length, or that end with the connection, are taken: services of
- * cpt send no others here. No redirect is followed.
+ * cpt send no others here. No redirect is followed. By TLS libcurl asks (place_tls.c).
  */
 #ifndef CPTI_CLI_PLACE_H
 #define CPTI_CLI_PLACE_H
@@ -18,30 +18,53 @@
 
 enum {
     CPTI_GET_BYTES_MAX = 8 << 20, /* of an answer, with its head */
-    CPTI_PLACE_BYTES = 64         /* "[::1]:8001" */
+    CPTI_PLACE_BYTES = 72,        /* "https://[::1]:8001" */
+    CPTI_PLACE_HOST_BYTES = 256
 };
 
 /* Where a service is: an address and a port. */
 struct cpti_place {
     struct sockaddr_storage address;
     socklen_t address_bytes;
-    char text[CPTI_PLACE_BYTES]; /* numeric: equal places have equal texts */
+    char text[CPTI_PLACE_BYTES];      /* numeric: equal places have equal texts */
+    char host[CPTI_PLACE_HOST_BYTES]; /* as it was written, without brackets */
     bool is_loopback;
+    bool is_tls;
 };
 
-/* Reads "HOST:PORT", perhaps after "http://" and before a '/'. Only if @asks_names, a
- * host may be a name other than localhost. CPT_OK; CPT_INVALID: it has no port;
- * CPT_UNAVAILABLE: the host is not known, or it is https; with a sentence. */
+/* Reads "HOST:PORT", perhaps after "http://" or "https://", where the port may be
+ * absent, and before a '/'. Only if @asks_names, a host may be a name other than
+ * localhost. CPT_OK; CPT_INVALID: it has no port; CPT_UNAVAILABLE: the host is not
+ * known; with a sentence. */
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
                            struct cpti_place *place, struct cpt_error *error);
 
+/* What is asked of a service, and how. */
+struct cpti_get {
+    const char *path;
+    unsigned timeout_ms;
+    const char *ca_file; /* who signs certificates of services; NULL: the system's */
+    const char *certificate_file; /* to be shown to them; NULL: none */
+    const char *key_file;         /* NULL: it is in certificate_file */
+};
+
 /*
- * The body of GET @path at @place, which the caller frees. CPT_OK; CPT_UNAVAILABLE: no
- * connection, or no answer within @timeout_ms; CPT_FAILED: another status than 200;
- * CPT_CORRUPT: no answer of HTTP; CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
+ * The body of GET @get at @place, which the caller frees; a NUL follows it. CPT_OK;
+ * CPT_UNAVAILABLE: no connection, or no answer in time; CPT_FAILED: another status than
+ * 200, or a certificate that is not believed; CPT_CORRUPT: no answer of HTTP;
+ * CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
  */
-cpt_status cpti_place_get(const struct cpti_place *place, const char *path,
-                          unsigned timeout_ms, char **body, size_t *bytes,
-                          struct cpt_error *error);
+cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+                          char **body, size_t *bytes, struct cpt_error *error);
+
+/* The sentence of an answer of @status, which is not 200. CPT_FAILED. */
+cpt_status cpti_place_refused(unsigned status, struct cpt_error *error);
+
+/* --- place_tls.c --- */
+
+/* The same by TLS. */
+cpt_status cpti_place_get_tls(const struct cpti_place *place,
+                              const struct cpti_get *get, char **body, size_t *bytes,
+                              struct cpt_error *error);
 
 #endif

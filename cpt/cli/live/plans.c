@@ -18,7 +18,6 @@
 enum {
     ARENA_BYTES_MAX = 128 << 20,
     FILE_BYTES_MAX = 32 << 20,
-    TIMEOUT_MS = 3000,
     GRACE_MS = 3000, /* from SIGTERM to SIGKILL */
     PAUSE_MS = 20
 };
@@ -49,7 +48,7 @@ void cpti_plans_deinit(struct cpti_plans *plans)
 }
 
 cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *place,
-                          const char *path, struct cpt_error *error)
+                          const struct cpti_get *get, struct cpt_error *error)
 {
     const struct cpti_json_value *root = NULL;
     const struct cpti_json_value *method = NULL;
@@ -58,7 +57,7 @@ cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *pla
     cpt_status status = CPT_OK;
 
     begin(plans);
-    status = cpti_place_get(place, path, TIMEOUT_MS, &body, &bytes, error);
+    status = cpti_place_get(place, get, &body, &bytes, error);
     if (status != CPT_OK) {
         return status;
     }
@@ -199,6 +198,7 @@ cpt_status cpti_plans_run(struct cpti_plans *plans, char *const *words,
     cpt_status status = CPT_OK;
 
     begin(plans);
+    /* It has a name, since the program opens it, and follows no link to one without. */
     (void)snprintf(path, sizeof path, "%s/cpt-plans-XXXXXX",
                    folder != NULL && strlen(folder) < 400 ? folder : "/tmp");
     descriptor = mkostemp(path, O_CLOEXEC);

@@ -28,9 +28,9 @@ struct cpti_plans {
     uint64_t compared_count; /* names that cpti_plans_dot() compared: its work */
 };
 
-/* Asks the service at @place for @path. Free @plans in any case. */
+/* Asks the service at @place, as @get says. Free @plans in any case. */
 cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *place,
-                          const char *path, struct cpt_error *error);
+                          const struct cpti_get *get, struct cpt_error *error);
 
 /* Runs the program @words (ended by NULL), its output on stderr, until its plans are
  * made, it ends, or @seconds have passed. */
