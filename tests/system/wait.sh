@@ -122,4 +122,45 @@ grep -q 'not asked: it is not a service of this machine' out || fail "asked: $(c
 "$CPT" wait --prefix /many --json "127.0.0.1:$port" >json
 python3 -c 'import json; a = json.load(open("json")); assert len(a["requests"]) == 4096 and a["left_out"] == 904, (len(a["requests"]), a["left_out"])' ||
     fail 'more requests than are looked at'
+
+say 'which request is that of a call'
+# leads CASE NUMBERS: the ids of the requests that the call of request 1 leads to; the
+# reason is in `reason`.
+leads() {
+    "$CPT" wait --prefix "/$1" --json "127.0.0.1:$port" >json
+    got=$(python3 - json reason <<'END'
+import json, sys
+answer = json.load(open(sys.argv[1]))
+requests = answer["requests"]
+wait = next(request for request in requests if request["id"] == 1)["waits"][0]
+open(sys.argv[2], "w").write(wait.get("not_followed", ""))
+print(*sorted(requests[i]["id"] for i in wait["requests"]))
+END
+)
+    [ "$got" = "$2" ] || fail "$1: leads to '$got', not '$2': $(cat reason)"
+}
+leads own_span 2
+leads branch 3
+leads older 3
+leads only_older ''
+grep -q 'no request there' reason || fail "$(cat reason)"
+leads no_ids ''
+grep -q 'has no trace id' reason || fail "$(cat reason)"
+leads old_callee 2
+leads queued ''
+grep -q 'not sent yet' reason || fail "$(cat reason)"
+leads shared ''
+grep -q 'work that requests share' reason || fail "$(cat reason)"
+for case in only_older no_ids queued shared; do
+    status=0
+    "$CPT" wait --prefix "/$case" --fail-if deadlock "127.0.0.1:$port" >out 2>err || status=$?
+    [ $status = 1 ] && grep -q 'cannot tell whether there is a deadlock: 1 request' err ||
+        fail "$case: status $status, $(cat err)"
+    "$CPT" wait --prefix "/$case" --leaf S --fail-if deadlock "127.0.0.1:$port" >out ||
+        fail "$case: status $? with --leaf"
+done
+for case in own_span branch older; do
+    "$CPT" wait --prefix "/$case" --fail-if deadlock "127.0.0.1:$port" >out ||
+        fail "$case: status $?"
+done
 echo 'passed'

@@ -25,6 +25,46 @@ def call(target, method="/m"):
     return {"kind": "call", "us": 5, "name": "S: /m", "target": target, "method": method}
 
 
+TRACE = "%032x" % 77
+
+
+def sent(target, span, path="/m", **more):
+    """A call as a service tells it that knows what it sends."""
+    return call(target, "PUT /m/{id}") | {"transport": "http", "verb": "PUT", "path": path, "trace_id": TRACE,
+                                          "span_id": span, "sent": True, "us": 2000000} | more
+
+
+def came(number, parent, path, seconds):
+    """A request that came with the parent id @parent."""
+    return request(number, [{"kind": "timer"}], TRACE) | {"parent_id": parent, "method": path, "us": seconds * 1000000}
+
+
+def joined(case, here):
+    """A caller, request 1, and requests that may be those of its call."""
+    caller = request(1, [sent(here, "5" * 16)], TRACE) | {"us": 9000000}
+    spans = caller | {"span_id": "7" * 16}
+    if case == "own_span":  # the id decides, whatever the path is
+        return [spans, came(2, "5" * 16, "/elsewhere", 1), came(3, "6" * 16, "/m", 1)]
+    if case == "branch":  # all below it have the id: the path decides, too
+        return [caller, came(2, "5" * 16, "/elsewhere", 1), came(3, "5" * 16, "/m", 1), came(4, "6" * 16, "/m", 1)]
+    if case == "older":  # it led to the call
+        return [caller, came(2, "5" * 16, "/m", 5), came(3, "5" * 16, "/m", 2)]
+    if case == "only_older":
+        return [caller, came(2, "5" * 16, "/m", 5)]
+    if case == "queued":
+        waiting = sent(here, "5" * 16)
+        del waiting["sent"]
+        return [request(1, [waiting], TRACE), came(2, "5" * 16, "/m", 1)]
+    if case == "no_ids":
+        return [request(1, [sent(here, "", trace_id="")], ""), came(2, "", "/m", 1) | {"trace_id": ""}]
+    if case == "old_callee":  # tells no parent: the path decides
+        return [spans, request(2, [{"kind": "timer"}], TRACE) | {"us": 1000000, "method": "/m"},
+                request(3, [{"kind": "timer"}], TRACE) | {"us": 1000000, "method": "/other"}]
+    if case == "shared":
+        return [request(1, [{"kind": "run", "us": 2000000, "name": "S: titles"}], TRACE)]
+    return None
+
+
 def body_of(case):
     here = "http://127.0.0.1:%d" % PORT
     if case == "text":
@@ -39,6 +79,8 @@ def body_of(case):
         bad = "\x1b[2J\x07\u202e\x00end"
         return answer([request(1, [call("http://192.0.2.1:80"), {"kind": "lock", "name": bad, "lock": 1, "holder": bad},
                                    {"kind": bad}, call("http://" + bad)], bad)], bad)
+    if joined(case, here) is not None:
+        return answer(joined(case, here))
     if case == "circle":
         return answer([request(i, [call(here)] * 8) for i in range(12)])
     if case == "chain":  # two that wait for each other, and one that waits for them

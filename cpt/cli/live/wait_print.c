@@ -51,6 +51,21 @@ static void print_request(const struct cpti_waits *waits, uint32_t number)
     (void)printf(", request %" PRIu64, request->id);
 }
 
+/* " of PUT http://127.0.0.1:8002/ads/7": the path as it is sent. */
+static void print_where(const struct cpti_json_value *call)
+{
+    const struct cpt_bytes verb = cpti_json_string(call, "verb");
+    const struct cpt_bytes path = cpti_json_string(call, "path");
+
+    (void)printf(" of ");
+    if (verb.bytes != 0) {
+        print_text(verb);
+        (void)printf(" ");
+    }
+    print_text(cpti_json_string(call, "target"));
+    print_text(path.bytes != 0 ? path : cpti_json_string(call, "method"));
+}
+
 /* "call 'B: /ads' of http://127.0.0.1:8002/ads" */
 static void print_what(const struct cpti_json_value *value)
 {
@@ -65,9 +80,7 @@ static void print_what(const struct cpti_json_value *value)
         (void)printf("'");
     }
     if (cpti_json_is(value, "kind", "call")) {
-        (void)printf(" of ");
-        print_text(cpti_json_string(value, "target"));
-        print_text(cpti_json_string(value, "method"));
+        print_where(value);
     }
     if (holder.bytes != 0) {
         (void)printf(", last taken by ");
@@ -75,36 +88,13 @@ static void print_what(const struct cpti_json_value *value)
     }
 }
 
-/* Why no request is drawn below a call. */
-static void print_unknown(const struct cpti_waits *waits,
-                          const struct cpti_wait_request *request,
-                          const struct cpti_wait_edge *edge, unsigned depth)
-{
-    const uint32_t target = edge->target;
-
-    if (!cpti_json_is(edge->value, "kind", "call")) {
-        return;
-    }
-    print_indent(depth);
-    if (target == CPTI_WAITS_NONE) {
-        (void)printf("(not asked: it is not a service of this machine)\n");
-    } else if (!waits->services[target].is_known) {
-        (void)printf("(not known: %s)\n", cpti_printable(cpt_bytes_of(
-                                              waits->services[target].error.sentence)));
-    } else if (request->trace_id.bytes == 0) {
-        (void)printf("(not known which: the request has no trace id)\n");
-    } else {
-        (void)printf("(no request there: on its way, or just answered)\n");
-    }
-}
-
 static void draw_request(struct cpti_waits *waits, uint32_t number, unsigned depth);
 
-static void draw_edge(struct cpti_waits *waits, uint32_t number,
-                      const struct cpti_wait_group *group,
+static void draw_edge(struct cpti_waits *waits, const struct cpti_wait_group *group,
                       const struct cpti_wait_edge *edge, unsigned depth)
 {
     const bool has_time = cpti_json_member(edge->value, "us") != NULL;
+    char text[CPTI_WAIT_GAP_BYTES];
 
     depth += group->depth;
     print_indent(depth);
@@ -117,8 +107,10 @@ static void draw_edge(struct cpti_waits *waits, uint32_t number,
     (void)printf("for ");
     print_what(edge->value);
     (void)printf("\n");
-    if (edge->end_count == 0) {
-        print_unknown(waits, &waits->requests[number], edge, depth + 1);
+    if (edge->gap != CPTI_GAP_NONE) {
+        print_indent(depth + 1);
+        cpti_wait_say_gap(waits, edge, text, sizeof text);
+        (void)printf("(%s)\n", cpti_printable(cpt_bytes_of(text)));
     }
     for (uint32_t i = 0; i < edge->end_count; i++) {
         draw_request(waits, edge->ends[i], depth + 1);
@@ -174,9 +166,23 @@ static void draw_request(struct cpti_waits *waits, uint32_t number, unsigned dep
         const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
 
         for (uint32_t k = 0; k < group->edge_count; k++) {
-            draw_edge(waits, number, group, &waits->edges[group->edge_first + k],
-                      depth + 1);
+            draw_edge(waits, group, &waits->edges[group->edge_first + k], depth + 1);
         }
+    }
+}
+
+/* What a deadlock may hide behind. */
+static void print_doubts(const struct cpti_waits *waits)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < waits->request_count; i++) {
+        count += waits->requests[i].is_doubtful;
+    }
+    if (count != 0) {
+        (void)printf("\nnot known of %" PRIu32 " request%s whether %s stuck, as calls "
+                     "are not followed\n",
+                     count, count == 1 ? "" : "s", count == 1 ? "it is" : "they are");
     }
 }
 
@@ -228,6 +234,7 @@ void cpti_wait_print(struct cpti_waits *waits)
     for (uint32_t i = 0; i < waits->deadlock_count; i++) {
         print_deadlock(waits, &waits->deadlocks[i]);
     }
+    print_doubts(waits);
 }
 
 /* --- As JSON --- */
@@ -248,7 +255,25 @@ static void put_number(struct cpti_json *json, const struct cpti_json_value *val
     }
 }
 
-static void put_edge(struct cpti_json *json, const struct cpti_wait_group *group,
+/* What is told of a call alone. */
+static void put_call(struct cpti_json *json, const struct cpti_waits *waits,
+                     const struct cpti_wait_edge *edge)
+{
+    static const char *const keys[] = {"target",    "method",    "verb",     "path",
+                                       "transport", "operators", "trace_id", "span_id"};
+    char text[CPTI_WAIT_GAP_BYTES];
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        put_string(json, edge->value, keys[i]);
+    }
+    if (edge->gap != CPTI_GAP_NONE) {
+        cpti_wait_say_gap(waits, edge, text, sizeof text);
+        cpti_json_text(json, "not_followed", text);
+    }
+}
+
+static void put_edge(struct cpti_json *json, const struct cpti_waits *waits,
+                     const struct cpti_wait_group *group,
                      const struct cpti_wait_edge *edge)
 {
     cpti_json_open(json, NULL, '{');
@@ -256,8 +281,7 @@ static void put_edge(struct cpti_json *json, const struct cpti_wait_group *group
     cpti_json_bytes(json, "kind", cpti_json_string(edge->value, "kind"));
     put_string(json, edge->value, "name");
     put_number(json, edge->value, "us");
-    put_string(json, edge->value, "target");
-    put_string(json, edge->value, "method");
+    put_call(json, waits, edge);
     put_string(json, edge->value, "holder");
     cpti_json_open(json, "requests", '[');
     for (uint32_t i = 0; i < edge->end_count; i++) {
@@ -278,13 +302,15 @@ static void put_request(struct cpti_json *json, const struct cpti_waits *waits,
     cpti_json_unsigned(json, "us", request->us);
     put_number(json, request->value, "left_us");
     put_string(json, request->value, "trace_id");
+    put_string(json, request->value, "parent_id");
+    put_string(json, request->value, "span_id");
     cpti_json_bool(json, "stuck", request->is_stuck);
     cpti_json_open(json, "waits", '[');
     for (uint32_t i = 0; i < request->group_count; i++) {
         const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
 
         for (uint32_t k = 0; k < group->edge_count; k++) {
-            put_edge(json, group, &waits->edges[group->edge_first + k]);
+            put_edge(json, waits, group, &waits->edges[group->edge_first + k]);
         }
     }
     cpti_json_close(json);
@@ -331,6 +357,13 @@ void cpti_wait_json(const struct cpti_waits *waits)
                                waits->deadlock_requests[waits->deadlocks[i].first + k]);
         }
         cpti_json_close(&json);
+    }
+    cpti_json_close(&json);
+    cpti_json_open(&json, "doubts", '[');
+    for (uint32_t i = 0; i < waits->request_count; i++) {
+        if (waits->requests[i].is_doubtful) {
+            cpti_json_unsigned(&json, NULL, i);
+        }
     }
     cpti_json_close(&json);
     cpti_json_unsigned(&json, "left_out", waits->left_out);

@@ -6,11 +6,20 @@
 
 #include "cpt/cli/live/waits.h"
 
-/* Each request of the first service, the oldest first, with what it waits for below it;
- * then the deadlocks. */
+/* Prints the requests of the first service, what they wait for, and the deadlocks.
+ * Marks requests as seen. */
 void cpti_wait_print(struct cpti_waits *waits);
 
-/* The same as one JSON object; docs/schemas/wait.json. */
+/* All of it as one JSON object. */
 void cpti_wait_json(const struct cpti_waits *waits);
+
+/* --- wait_gap.c --- */
+
+enum { CPTI_WAIT_GAP_BYTES = 512 };
+
+/* Writes why the call @edge leads to no request to @text of @bytes; it may hold bytes
+ * from outside. */
+void cpti_wait_say_gap(const struct cpti_waits *waits,
+                       const struct cpti_wait_edge *edge, char *text, size_t bytes);
 
 #endif

@@ -3,37 +3,12 @@
 /* waits.c - asks services what their requests wait for; see waits.h */
 #include "cpt/cli/live/waits.h"
 
+#include "cpt/now.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { ARENA_BYTES_MAX = 256 << 20, TASK_DEPTH_MAX = 40 };
-
-/* --- Services --- */
-
-/* The service at @place, asked later if it is new; CPTI_WAITS_NONE: it is not to be
- * asked, or there are too many. */
-static uint32_t service_at(struct cpti_waits *waits, const struct cpti_place *place)
-{
-    struct cpti_wait_service *made = NULL;
-
-    for (uint32_t i = 0; i < waits->service_count; i++) {
-        if (strcmp(waits->services[i].place.text, place->text) == 0) {
-            return i;
-        }
-    }
-    if (!place->is_loopback && !waits->is_remote && waits->service_count != 0) {
-        return CPTI_WAITS_NONE;
-    }
-    if (waits->service_count == CPTI_WAITS_SERVICES_MAX) {
-        waits->left_out++;
-        return CPTI_WAITS_NONE;
-    }
-    made = &waits->services[waits->service_count];
-    memset(made, 0, sizeof *made);
-    made->place = *place;
-    made->name = cpt_bytes_of("?");
-    return waits->service_count++;
-}
 
 /* --- Requests and their waits --- */
 
@@ -46,18 +21,10 @@ static void *table(struct cpti_waits *waits, size_t count_max, size_t bytes)
 static void add_edge(struct cpti_waits *waits, const struct cpti_json_value *value)
 {
     struct cpti_wait_edge *edge = &waits->edges[waits->edge_count++];
-    struct cpti_place place;
 
     edge->value = value;
-    edge->target = CPTI_WAITS_NONE;
-    if (cpti_json_is(value, "kind", "call")) {
-        const cpt_status status = cpti_place_read(cpti_json_string(value, "target"),
-                                                  waits->is_remote, &place, NULL);
-
-        waits->is_starved |= status == CPT_NO_MEMORY;
-        if (status == CPT_OK) {
-            edge->target = service_at(waits, &place);
-        }
+    if (cpti_json_is(value, "kind", "call") || cpti_json_is(value, "kind", "run")) {
+        cpti_waits_places(waits, edge);
     }
 }
 
@@ -121,6 +88,8 @@ static void add_request(struct cpti_waits *waits, uint32_t service,
     request->service = service;
     request->value = value;
     request->trace_id = cpti_json_string(value, "trace_id");
+    request->parent_id = cpti_json_string(value, "parent_id");
+    request->span_id = cpti_json_string(value, "span_id");
     request->method = cpti_json_string(value, "method");
     request->id = cpti_json_number(value, "id");
     request->us = cpti_json_number(value, "us");
@@ -138,9 +107,12 @@ static cpt_status ask(struct cpti_waits *waits, uint32_t index)
     const struct cpti_json_value *value = NULL;
     char *body = NULL;
     size_t bytes = 0;
-    cpt_status status = cpti_place_get(&service->place, waits->path, waits->timeout_ms,
-                                       &body, &bytes, &service->error);
+    cpt_status status = CPT_OK;
 
+    service->asked_ns = cpti_now_ns();
+    status =
+        cpti_place_get(&service->place, &waits->get, &body, &bytes, &service->error);
+    service->answered_ns = cpti_now_ns();
     if (status != CPT_OK) {
         return status;
     }
@@ -164,87 +136,7 @@ static cpt_status ask(struct cpti_waits *waits, uint32_t index)
     return CPT_OK;
 }
 
-/* --- Where edges lead --- */
-
-static void add_end(struct cpti_wait_edge *edge, uint32_t end)
-{
-    for (uint32_t i = 0; i < edge->end_count; i++) {
-        if (edge->ends[i] == end) {
-            return;
-        }
-    }
-    if (edge->end_count == CPTI_WAITS_ENDS_MAX) {
-        edge->may_end = true; /* one of the others may end it */
-        return;
-    }
-    edge->ends[edge->end_count++] = end;
-}
-
-static bool has_lock(const struct cpti_json_value *holds, uint64_t lock)
-{
-    const struct cpti_json_value *hold = cpti_json_first(holds);
-
-    while (hold != NULL && cpti_json_number(hold, "lock") != lock) {
-        hold = hold->next;
-    }
-    return hold != NULL;
-}
-
-/* Whether @request, or a component that a task of it waits for, holds @lock. */
-static bool holds(const struct cpti_waits *waits,
-                  const struct cpti_wait_request *request, uint64_t lock)
-{
-    if (has_lock(cpti_json_member(request->value, "holds"), lock)) {
-        return true;
-    }
-    for (uint32_t i = 0; i < request->group_count; i++) {
-        const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
-
-        for (uint32_t k = 0; k < group->edge_count; k++) {
-            if (has_lock(cpti_json_member(waits->edges[group->edge_first + k].value,
-                                          "holds"),
-                         lock)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static void lead_call(struct cpti_waits *waits, uint32_t from,
-                      struct cpti_wait_edge *edge)
-{
-    const struct cpti_wait_request *caller = &waits->requests[from];
-    const struct cpt_bytes method = cpti_json_string(edge->value, "method");
-
-    for (uint32_t i = 0; i < waits->request_count; i++) {
-        const struct cpti_wait_request *request = &waits->requests[i];
-
-        if (i != from && request->service == edge->target &&
-            caller->trace_id.bytes != 0 &&
-            cpt_bytes_equal(request->trace_id, caller->trace_id) &&
-            cpt_bytes_equal(request->method, method)) {
-            add_end(edge, i);
-        }
-    }
-    edge->may_end |= edge->end_count == 0;
-}
-
-static void lead_lock(struct cpti_waits *waits, uint32_t from,
-                      struct cpti_wait_edge *edge)
-{
-    const uint64_t lock = cpti_json_number(edge->value, "lock");
-    const uint64_t capacity = cpti_json_number(edge->value, "capacity");
-
-    for (uint32_t i = 0; i < waits->request_count; i++) {
-        if (waits->requests[i].service == waits->requests[from].service &&
-            holds(waits, &waits->requests[i], lock)) {
-            add_end(edge, i);
-        }
-    }
-    /* A holder that is in no list may release it. */
-    edge->may_end |= edge->end_count < (capacity != 0 ? capacity : 1);
-}
+/* --- A look --- */
 
 static void lead_edges(struct cpti_waits *waits, uint32_t from)
 {
@@ -254,22 +146,10 @@ static void lead_edges(struct cpti_waits *waits, uint32_t from)
         const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
 
         for (uint32_t k = 0; k < group->edge_count; k++) {
-            struct cpti_wait_edge *edge = &waits->edges[group->edge_first + k];
-
-            if (cpti_json_is(edge->value, "kind", "call")) {
-                lead_call(waits, from, edge);
-            } else if (cpti_json_is(edge->value, "kind", "lock")) {
-                lead_lock(waits, from, edge);
-            } else if (cpti_json_is(edge->value, "kind", "run")) {
-                edge->may_end = cpti_json_member(edge->value, "tasks") == NULL;
-            } else { /* a task is judged by its own waits */
-                edge->may_end = !cpti_json_is(edge->value, "kind", "task");
-            }
+            cpti_waits_lead(waits, from, &waits->edges[group->edge_first + k]);
         }
     }
 }
-
-/* --- A look --- */
 
 static int older(const void *left, const void *right)
 {
@@ -297,7 +177,7 @@ cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *pl
     if (waits->requests == NULL || waits->groups == NULL || waits->edges == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     }
-    (void)service_at(waits, place);
+    (void)cpti_waits_service(waits, place);
     for (uint32_t i = 0; i < waits->service_count; i++) {
         status = ask(waits, i);
         if (status == CPT_NO_MEMORY || (status != CPT_OK && i == 0)) {

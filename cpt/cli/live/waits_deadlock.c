@@ -14,15 +14,26 @@
  * So a request is called stuck only if every way out of it is known to be closed; what
  * is not known is a way out. Each circle among the stuck ones is a deadlock; others
  * that are stuck wait for one. Deadlines may still end it.
+ *
+ * A request is doubtful if its only ways out are calls that could not be followed: the
+ * same is done with these as closed ways, and what is stuck then, but not before, is
+ * doubtful. Calls of the last moment are not doubted.
  */
 #include "cpt/cli/live/waits.h"
 
 enum { PASSES_MAX = 512 };
 
+static bool is_doubted(const struct cpti_wait_edge *edge)
+{
+    return edge->gap != CPTI_GAP_NONE && edge->gap != CPTI_GAP_LEAF &&
+           (cpti_json_member(edge->value, "us") == NULL ||
+            cpti_json_number(edge->value, "us") >= CPTI_WAITS_DOUBT_US);
+}
+
 static bool may_end(const struct cpti_waits *waits, const struct cpti_wait_edge *edge)
 {
     if (edge->may_end) {
-        return true;
+        return !waits->is_doubting || !is_doubted(edge);
     }
     for (uint32_t i = 0; i < edge->end_count; i++) {
         if (!waits->requests[edge->ends[i]].is_stuck) {
@@ -133,12 +144,30 @@ static void walk(struct cpti_waits *waits, uint32_t start, uint32_t *walks,
     waits->deadlock_count++;
 }
 
+/* Those that cannot go on; if @is_doubting, also not by a call that is doubted. */
+static void find_stuck(struct cpti_waits *waits, bool is_doubting)
+{
+    int passes = 0;
+
+    waits->is_doubting = is_doubting;
+    for (uint32_t i = 0; i < waits->request_count; i++) {
+        waits->requests[i].is_stuck = true;
+    }
+    while (free_some(waits)) {
+        if (++passes == PASSES_MAX) { /* a service that makes up chains */
+            for (uint32_t i = 0; i < waits->request_count; i++) {
+                waits->requests[i].is_stuck = false;
+            }
+        }
+    }
+    waits->is_doubting = false;
+}
+
 cpt_status cpti_waits_find_deadlocks(struct cpti_waits *waits)
 {
     const uint32_t count = waits->request_count;
     uint32_t *walks = cpt_arena_take(&waits->arena, (count + 1) * sizeof *walks);
     uint32_t used = 0;
-    int passes = 0;
 
     waits->deadlock_requests =
         cpt_arena_take(&waits->arena, (count + 1) * sizeof(uint32_t));
@@ -147,15 +176,13 @@ cpt_status cpti_waits_find_deadlocks(struct cpti_waits *waits)
     if (walks == NULL || waits->deadlock_requests == NULL || waits->deadlocks == NULL) {
         return CPT_NO_MEMORY;
     }
+    find_stuck(waits, true);
     for (uint32_t i = 0; i < count; i++) {
-        waits->requests[i].is_stuck = true;
+        waits->requests[i].is_doubtful = waits->requests[i].is_stuck;
     }
-    while (free_some(waits)) {
-        if (++passes == PASSES_MAX) { /* a service that makes up chains */
-            for (uint32_t i = 0; i < count; i++) {
-                waits->requests[i].is_stuck = false;
-            }
-        }
+    find_stuck(waits, false);
+    for (uint32_t i = 0; i < count; i++) {
+        waits->requests[i].is_doubtful &= !waits->requests[i].is_stuck;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (waits->requests[i].is_stuck && walks[i] == 0) {

@@ -15,4 +15,7 @@ try cpt wait --fail-if slow 127.0.0.1:1
 try cpt wait 127.0.0.1:1 127.0.0.1:2
 try cpt wait 127.0.0.1:1
 try cpt wait http://127.0.0.1:99999/x
-try cpt wait https://127.0.0.1:1
+try cpt wait --key front.key https://127.0.0.1:1
+try cpt wait --operators-of 127.0.0.1:9 127.0.0.1:1
+try cpt wait 127.0.0.1
+try cpt wait '[::1]'
