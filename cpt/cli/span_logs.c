@@ -7,11 +7,11 @@
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/base/private_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,101 +20,33 @@
 extern const struct cpti_command cpti_command_import;
 
 enum {
-    LOGS_MAX = 64,       /* operands that are spans */
-    ENTRIES_MAX = 65536, /* of a folder that are looked at */
-    PATH_BYTES_MAX = 4096,
-    NAME_BYTES_MAX = 200
+    LOGS_MAX = 64,      /* operands that are spans */
+    ENTRIES_MAX = 65536 /* of a folder that are looked at */
 };
 
 /* --- Private logs --- */
 
-/* What a signal handler and the end of the program remove. */
-static char folder[PATH_BYTES_MAX];
-static char logs[LOGS_MAX][PATH_BYTES_MAX + NAME_BYTES_MAX + 32];
-static volatile sig_atomic_t log_count;
-static volatile sig_atomic_t has_folder;
-
-static void remove_all(void)
-{
-    for (sig_atomic_t i = 0; i < log_count; i++) {
-        (void)unlink(logs[i]);
-    }
-    if (has_folder) {
-        (void)rmdir(folder);
-    }
-    has_folder = 0;
-    log_count = 0;
-}
-
-/* A signal handler: calls only what POSIX allows there. */
-static void remove_and_end(int signal_number)
-{
-    remove_all();
-    (void)raise(signal_number); /* the default action, as SA_RESETHAND restored it */
-}
-
-/* Makes the private folder, once. */
-static int make_folder(void)
-{
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
-    const char *where = getenv("TMPDIR");
-    struct sigaction action = {0};
-
-    if (has_folder) {
-        return CPTI_EXIT_DONE;
-    }
-    if (where == NULL || where[0] == '\0') {
-        where = "/tmp";
-    }
-    if (strlen(where) + sizeof "/cpt-XXXXXX" > sizeof folder) {
-        return cpti_failed("TMPDIR is too long");
-    }
-    (void)snprintf(folder, sizeof folder, "%.*s/cpt-XXXXXX",
-                   (int)(sizeof folder - sizeof "/cpt-XXXXXX"), where);
-    if (mkdtemp(folder) == NULL) {
-        return cpti_failed("%s: cannot be made: %s", cpti_quoted(folder),
-                           strerror(errno));
-    }
-    has_folder = 1;
-    (void)atexit(remove_all);
-    action.sa_handler = remove_and_end;
-    action.sa_flags = (int)SA_RESETHAND;
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        struct sigaction before;
-
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
-            (void)sigaction(signals[i], &action, NULL);
-        }
-    }
-    return CPTI_EXIT_DONE;
-}
+/* Their paths, as long as the process lives: so do their descriptors, by which they are
+ * opened. */
+static char logs[LOGS_MAX][CPTI_PRIVATE_PATH_BYTES];
+static size_t log_count;
 
 /* A path for the log of @operand; NULL after an error. */
 static const char *name_log(const char *operand)
 {
-    size_t bytes = strlen(operand);
-    const char *name = operand;
-    char *path;
+    char *path = logs[log_count < LOGS_MAX ? log_count : 0];
 
     if (log_count == LOGS_MAX) {
         (void)cpti_failed("more than %d operands are spans; import them", LOGS_MAX);
         return NULL;
     }
-    if (make_folder() != CPTI_EXIT_DONE) {
+    if (cpti_private_file(path) < 0) {
+        (void)cpti_failed("there is no temporary file for the paths of %s: %s",
+                          cpti_quoted(operand), strerror(errno));
         return NULL;
     }
-    while (bytes > 0 && operand[bytes - 1] == '/') {
-        bytes--;
-    }
-    for (size_t i = 0; i < bytes; i++) {
-        name = operand[i] == '/' ? operand + i + 1 : name;
-    }
-    bytes -= (size_t)(name - operand);
-    bytes = bytes < NAME_BYTES_MAX ? bytes : NAME_BYTES_MAX;
-    path = logs[log_count];
-    (void)snprintf(path, sizeof logs[0], "%s/%d-%.*s.cptlog", folder, (int)log_count,
-                   (int)bytes, name);
-    log_count = log_count + 1;
+    log_count++;
+    cpti_quote_as(path, operand);
     return path;
 }
 
@@ -210,14 +142,16 @@ static bool is_spans(const char *operand)
 
 /* --- Importing --- */
 
-/* Runs cpt import -o @path -- @operand. */
-static int import_into(const char *path, const char *operand)
+/* Runs cpt import -o @path -- @operand, with all visits if @takes_visits. */
+static int import_into(const char *path, const char *operand, bool takes_visits)
 {
     char output[] = "--output";
+    char visits[] = "--visits";
     char end[] = "--";
     char *to = strdup(path);
     char *from = strdup(operand);
-    char *const words[] = {output, to, end, from};
+    char *const words[] = {visits, output, to, end, from};
+    char *const *first = takes_visits ? words : words + 1;
     struct cpti_arguments arguments;
     int status = CPTI_EXIT_FAILED;
 
@@ -226,7 +160,8 @@ static int import_into(const char *path, const char *operand)
         free(from);
         return cpti_failed("out of memory");
     }
-    status = cpti_arguments_init(&arguments, &cpti_command_import, 4, words);
+    status = cpti_arguments_init(&arguments, &cpti_command_import, takes_visits ? 5 : 4,
+                                 first);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_folders_open(&arguments);
     }
@@ -239,7 +174,7 @@ static int import_into(const char *path, const char *operand)
     return status;
 }
 
-int cpti_span_logs_open(struct cpti_arguments *arguments)
+int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
 {
     for (size_t i = 0; i < arguments->operand_count; i++) {
         const char *path;
@@ -252,8 +187,8 @@ int cpti_span_logs_open(struct cpti_arguments *arguments)
         if (path == NULL) {
             return CPTI_EXIT_FAILED;
         }
-        if (import_into(path, arguments->operands[i]) != CPTI_EXIT_DONE &&
-            stat(path, &about) != 0) {
+        if (import_into(path, arguments->operands[i], takes_visits) != CPTI_EXIT_DONE &&
+            (stat(path, &about) != 0 || about.st_size == 0)) {
             return CPTI_EXIT_FAILED; /* it was said */
         }
         arguments->operands[i] = path;

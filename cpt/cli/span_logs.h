@@ -5,10 +5,11 @@
  *
  *      cpt web spans/                cpt report trace.json.gz
  *
- *      operand    spans/  -- cpt import -->  /tmp/cpt-XXXXXX/spans.cptlog
+ *      operand    spans/  -- cpt import -->  /proc/PID/fd/3
  *
  * An operand that is a file of spans, or a folder with such files and without a path
- * log, is imported into a private log, which takes its place and is removed at the end.
+ * log, is imported into a private log, which takes its place. That has no name in any
+ * folder, so nothing is left of it, however the process ends.
  *
  * Spans are known by their first bytes; if compressed by gzip, as profiles are, by a
  * name such as *.json.gz. All else is left as it is.
@@ -16,10 +17,12 @@
 #ifndef CPTI_CLI_SPAN_LOGS_H
 #define CPTI_CLI_SPAN_LOGS_H
 
+#include <stdbool.h>
+
 struct cpti_arguments;
 
-/* Imports what is spans among the operands. enum cpti_exit; what could be read of them
- * counts, if it is not nothing. */
-int cpti_span_logs_open(struct cpti_arguments *arguments);
+/* Imports what is spans among the operands, with all visits if @takes_visits. enum
+ * cpti_exit; what could be read of them counts, if it is not nothing. */
+int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits);
 
 #endif

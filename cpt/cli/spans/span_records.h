@@ -13,9 +13,15 @@
 #include "cpt/cpt_name.h"
 #include "cpt/cpt_status.h"
 
+#include <stdbool.h>
+
 struct cpt_log_block;
 struct cpt_path;
 struct cpti_spans;
+
+/* An attribute of a record: all visits of the request, as a path is encoded
+ * (cpti_spans_all()). */
+#define CPTI_VISITS_KEY "cpt.visits"
 
 /* The log that records are added to. */
 struct cpti_span_records {
@@ -24,6 +30,8 @@ struct cpti_span_records {
     void *context;
     struct cpt_log_block *block;
     struct cpt_path *path;
+    struct cpt_path *visits;
+    bool adds_visits;           /* records have all visits, too, in CPTI_VISITS_KEY */
     struct cpt_bytes unwritten; /* a block that could not be stored, within `block` */
     size_t unwritten_count;     /* of its records */
 };
@@ -40,7 +48,8 @@ cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path);
 /*
  * Adds @trace, whose sections were found by cpti_spans_walk(), as the record of a
  * request that entered at the root's service and was kept with @probability, after the
- * sampler of its tracer, if the root names one, had kept it.
+ * sampler of its tracer, if the root names one, had kept it. A fragment says so, in the
+ * attribute CPTI_FRAGMENT_ATTRIBUTE.
  *
  * CPT_OK; CPT_NO_MEMORY, CPT_LIMIT: the trace is left out, as its path is too large;
  * errors of `write`: the trace is left out, and nothing can be added until
@@ -49,6 +58,9 @@ cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path);
 cpt_status cpti_span_records_add(struct cpti_span_records *records,
                                  struct cpti_spans *spans, struct cpt_bytes trace,
                                  double probability);
+
+/* How many records were added and are not written. */
+size_t cpti_span_records_waiting(const struct cpti_span_records *records);
 
 /* Writes what was added. CPT_OK; errors of `write`: it is there still. */
 cpt_status cpti_span_records_flush(struct cpti_span_records *records);
