@@ -269,7 +269,8 @@ static const struct cpti_option options[] = {
      "a trace has ended when none of its spans came during this time; default: 5s"},
     {"age", 0, "TIME", "or when its first span came this time ago; default: 60s"},
     {"memory", 0, "MEGABYTES",
-     "hold traces that have not ended up to this size; default: 256"},
+     "hold traces that have not ended up to this size; default: 256, at most a quarter "
+     "of the memory that its control group lets it have"},
     {"trace-spans", 0, "NUMBER",
      "leave out traces with more spans than this; default: 100000"},
     {"share", 0, "PERCENT", "keep only this part of the traces; default: 100%"},
@@ -307,6 +308,11 @@ const struct cpti_command cpti_command_collect = {
         "counters for Prometheus, /healthz and /readyz say whether it works and "
         "whether the log can be written. While it cannot, spans are answered 503, and "
         "senders send them again.\n"
+        "\n"
+        "The answer 200 says that spans are in memory: until their trace is written, "
+        "they are lost if the collector is killed. At its end it tells what came and "
+        "what was written; if traces are lost, as the disk is full, it tells how many, "
+        "and exits with 1.\n"
         "\n"
         "A trace has ended when none of its spans came for --quiet, or for twice as "
         "long if its root is missing, which may still run; or at --age. Spans that "

@@ -152,3 +152,35 @@ until curl -s -f --max-time 20 "http://127.0.0.1:$port/readyz" >/dev/null; do
 done
 stop hang
 [ "$(records gone hang | wc -l)" = 85 ] || fail "$(records gone hang | wc -l) records"
+
+say 'what is lost when the log cannot be written until the end is told'
+if command -v prlimit >/dev/null 2>&1; then
+    rm -rf full
+    collect full --quiet 1s
+    python3 "$client" send "$port" two.json 7
+    python3 "$client" metric "$port" written_records_total 40
+    prlimit --fsize=1500 --pid "$pid"
+    curl -s -f --max-time 20 -H 'Content-Type: application/json' -d @three.json \
+        "http://127.0.0.1:$port/v1/traces" | grep -qx '{}' || fail 'three.json'
+    kill -TERM "$pid"
+    wait "$pid" && fail 'it ended well'
+    grep -q '^cpt: 80 traces of [0-9]* spans; 40 records written$' full.err &&
+        grep -q '^cpt: 40 traces are lost, as the log could not be written$' full.err ||
+        fail "$(cat full.err)"
+    [ "$(records full | wc -l)" = 40 ] || fail "$(records full | wc -l) records"
+
+    say 'also if it was noticed before, and some traces had not ended'
+    rm -rf full
+    collect full --quiet 1s
+    prlimit --fsize=1500 --pid "$pid"
+    for name in two three; do
+        curl -s -f --max-time 20 -H 'Content-Type: application/json' -d @$name.json \
+            "http://127.0.0.1:$port/v1/traces" >/dev/null || fail "$name.json"
+        [ $name = three ] || python3 "$client" metric "$port" failed_writes_total 0
+    done
+    await full.err 'the log cannot be written'
+    kill -TERM "$pid"
+    wait "$pid" && fail 'it ended well'
+    grep -q '^cpt: 80 traces of [0-9]* spans; 0 records written$' full.err &&
+        grep -q '^cpt: 80 traces are lost' full.err || fail "$(cat full.err)"
+fi

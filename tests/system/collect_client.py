@@ -239,6 +239,15 @@ def answers(port):
     expect(client.post(good, JSON, "br"), 415, JSON, b"Content-Encoding")
     expect(client.post(good[:-1]), 400, JSON, b'"code":3')
     expect(client.post(b"[]"), 400, JSON)
+    # spans under another name would be lost
+    expect(client.post(good.replace(b"resourceSpans", b"resource_spans")), 400, JSON,
+           b"resourceSpans")
+    expect(client.post(good.replace(b"scopeSpans", b"scope_spans")), 400, JSON,
+           b"OTLP 1.x")
+    large = good.replace(b"scopeSpans", b"scope_spans") + b" " * (1 << 20)
+    expect(client.post(large), 400, JSON, b"OTLP 1.x")
+    # a text that is none costs nothing but itself
+    expect(client.post(good.replace(b'"name": "', b'"name": "\xff\\ud800')), 200, JSON, b"{}")
     expect(client.post(good, JSON, "gzip"), 200, JSON)  # says so, but is not compressed
     expect(client.post(gzip.compress(good)[:-9], JSON, "gzip"), 400, JSON)
     expect(client.post(gzip.compress(good), JSON), 400, JSON)
@@ -298,6 +307,11 @@ def hostile(port, seed):
         fail("deep")
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     data = b"".join(bomb.compress(bytes(1 << 20)) for _ in range(80)) + bomb.flush()
+    if client.post(data, PROTOBUF, "gzip")[0] != 400:
+        fail("zeros are no protobuf")
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    data = bomb.compress(varint(100 << 3 | 2) + varint(80 << 20))
+    data += b"".join(bomb.compress(bytes(1 << 20)) for _ in range(80)) + bomb.flush()
     if client.post(data, PROTOBUF, "gzip")[0] != 413:
         fail("a bomb")
     endless = [make_trace(chance)[0][:1] + ["%016x" % number, "00000000000000bb", "x" * 4000,

@@ -9,7 +9,8 @@
 enum { OK = 200, RETRY_S = 5, UNAVAILABLE = 503, VARINT_BYTES_MAX = 10 };
 
 static const char rejected_why[] =
-    "spans were refused: a trace id has 32 hexadecimal digits, a span id 16";
+    "spans were refused: a trace id has 32 hexadecimal digits, a span id 16; of large "
+    "requests a span has 1 MiB at most";
 
 /* --- Headers --- */
 
@@ -128,7 +129,7 @@ static const char *const sentences[CPTI_COLLECT_REFUSALS] = {
         "Content-Encoding is none of gzip, zstd, identity",
     [CPTI_COLLECT_REFUSED_LARGE] = "the request is too large",
     [CPTI_COLLECT_REFUSED_MALFORMED] = "the request cannot be read",
-    [CPTI_COLLECT_REFUSED_MEMORY] = "no memory for now",
+    [CPTI_COLLECT_REFUSED_MEMORY] = "no memory for now, or too many large requests",
     [CPTI_COLLECT_REFUSED_LOG] = "the log cannot be written for now",
 };
 

@@ -3,34 +3,31 @@
 /* collect_door.c - what cpt collect answers, and what it keeps; see collect_door.h */
 #include "cpt/cli/spans/collect_door.h"
 
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/spans/collect_age.h"
 #include "cpt/cli/spans/collect_answer.h"
 #include "cpt/cli/spans/span_records.h"
+#include "cpt/cli/spans/span_totals.h"
 #include "cpt/cpt_alloc.h"
-#include "cpt/import/inflate.h"
-#include "cpt/import/json.h"
+#include "cpt/import/batches.h"
 #include "framework/cpt_log_file.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-    FIRST_BYTES = 64 * 1024,
-    KEPT_BYTES_MAX = 1 << 20, /* of the buffer, from request to request */
-    RETRY_S = 5
-};
 
 /* What is counted beside cpti_live_counts. */
 struct tally {
     uint64_t refused[CPTI_COLLECT_REFUSALS];
     uint64_t records;
-    uint64_t rootless; /* traces in which no span can be the root */
-    uint64_t empty;    /* that took no time */
     uint64_t left_out; /* whose path is too large, or without memory */
+    uint64_t lost;     /* that had ended when the log could not be written */
     uint64_t failed_writes;
-    uint64_t dropped_spans; /* not in the tree of their trace's root */
+    uint64_t large_spans;   /* of large requests, larger than a span may be there */
+    uint64_t large_unknown; /* fields around the spans of large requests */
+    struct cpti_span_totals left;
     struct cpti_collect_ages ages;
 };
 
@@ -39,9 +36,9 @@ struct cpti_collect_door {
     struct cpti_spans *spans;
     struct cpti_span_records records;
     struct cpt_log_file *log;
-    char *buffer; /* an uncompressed body, with CPTI_DOC_PADDING behind it */
-    size_t capacity;
-    bool is_failing; /* the log could not be written */
+    pthread_mutex_t mutex; /* guards all but itself */
+    unsigned large_count;  /* large requests that are read now */
+    bool is_failing;       /* the log could not be written */
     struct tally tally;
 };
 
@@ -55,6 +52,7 @@ cpti_collect_door_new(const struct cpti_collect_door_options *options)
     if (door == NULL) {
         return NULL;
     }
+    (void)pthread_mutex_init(&door->mutex, NULL);
     door->log = options->log;
     door->records.write = cpt_log_file_write;
     door->records.context = options->log;
@@ -74,113 +72,29 @@ void cpti_collect_door_free(struct cpti_collect_door *door)
         cpti_span_records_deinit(&door->records);
         cpti_live_free(door->live);
         cpti_spans_free(door->spans);
-        cpt_alloc_free(cpt_alloc_default(), door->buffer);
+        (void)pthread_mutex_destroy(&door->mutex);
         cpt_alloc_free(cpt_alloc_default(), door);
     }
 }
 
-bool cpti_collect_door_is_writing(const struct cpti_collect_door *door)
+static void lock(struct cpti_collect_door *door)
 {
-    return !door->is_failing;
+    (void)pthread_mutex_lock(&door->mutex);
 }
 
-/* --- Bodies --- */
-
-/* The part of a body that was not read yet. */
-struct body {
-    struct cpt_bytes left;
-};
-
-/* A cpti_read_fn. */
-static cpt_status read_body(void *context, void *buffer, size_t capacity, size_t *bytes)
+static void unlock(struct cpti_collect_door *door)
 {
-    struct body *body = context;
-
-    *bytes = body->left.bytes < capacity ? body->left.bytes : capacity;
-    if (*bytes > 0) {
-        memcpy(buffer, body->left.data, *bytes);
-        body->left.data += *bytes;
-        body->left.bytes -= *bytes;
-    }
-    return CPT_OK;
+    (void)pthread_mutex_unlock(&door->mutex);
 }
 
-/* Makes room in the buffer for @bytes and the padding. */
-static cpt_status reserve(struct cpti_collect_door *door, size_t bytes)
+bool cpti_collect_door_is_writing(struct cpti_collect_door *door)
 {
-    void *buffer = door->buffer;
-    size_t needed = bytes + CPTI_DOC_PADDING;
-    cpt_status status = CPT_OK;
+    bool is_writing = false;
 
-    needed = needed < FIRST_BYTES ? FIRST_BYTES : needed;
-    status = cpt_alloc_grow(cpt_alloc_default(), &buffer, &door->capacity, needed,
-                            CPTI_COLLECT_INFLATED_BYTES_MAX + FIRST_BYTES, 1);
-    door->buffer = buffer;
-    return status;
-}
-
-/* A large buffer is not kept for the small requests that follow. */
-static void release(struct cpti_collect_door *door)
-{
-    if (door->capacity > KEPT_BYTES_MAX) {
-        cpt_alloc_free(cpt_alloc_default(), door->buffer);
-        door->buffer = NULL;
-        door->capacity = 0;
-    }
-}
-
-/* Uncompresses @given; it is in the buffer, of *@bytes. CPT_LIMIT: it is too large. */
-static cpt_status inflate(struct cpti_collect_door *door, struct cpt_bytes given,
-                          size_t *bytes)
-{
-    struct body body = {given};
-    struct cpti_inflate *inflate = cpti_inflate_new(NULL, read_body, &body);
-    cpt_status status = inflate != NULL ? CPT_OK : CPT_NO_MEMORY;
-    size_t read = 1;
-
-    *bytes = 0;
-    while (status == CPT_OK && read > 0) {
-        status = reserve(door, *bytes + 1);
-        if (status == CPT_OK) {
-            status =
-                cpti_inflate_read(inflate, door->buffer + *bytes,
-                                  door->capacity - CPTI_DOC_PADDING - *bytes, &read);
-            *bytes += status == CPT_OK ? read : 0;
-        }
-        if (status == CPT_OK && *bytes > CPTI_COLLECT_INFLATED_BYTES_MAX) {
-            status = CPT_LIMIT;
-        }
-    }
-    cpti_inflate_free(inflate);
-    return status;
-}
-
-/* Puts the body as it was before it was compressed into the buffer; protobuf that is
- * not compressed stays where it is. *@body is where. */
-static cpt_status read_all(struct cpti_collect_door *door,
-                           const struct cpti_collect_request *request,
-                           enum cpti_collect_type type, struct cpt_bytes *body)
-{
-    cpt_status status = CPT_OK;
-
-    *body = request->body;
-    if (cpti_collect_is_compressed(request->encoding)) {
-        status = inflate(door, request->body, &body->bytes);
-        body->data = door->buffer;
-        return status;
-    }
-    if (body->bytes > CPTI_COLLECT_INFLATED_BYTES_MAX) {
-        return CPT_LIMIT;
-    }
-    if (type != CPTI_COLLECT_JSON) {
-        return CPT_OK;
-    }
-    status = reserve(door, body->bytes);
-    if (status == CPT_OK && body->bytes > 0) {
-        memcpy(door->buffer, body->data, body->bytes);
-    }
-    body->data = door->buffer;
-    return status;
+    lock(door);
+    is_writing = !door->is_failing;
+    unlock(door);
+    return is_writing;
 }
 
 /* --- Requests --- */
@@ -201,33 +115,111 @@ static enum cpti_collect_refusal refusal_of(cpt_status status)
     }
 }
 
-static enum cpti_collect_refusal take(struct cpti_collect_door *door,
-                                      const struct cpti_collect_request *request,
-                                      uint64_t now_ns, uint64_t *rejected,
-                                      struct cpt_error *error)
+/* What stands before the work. */
+static enum cpti_collect_refusal look_at(struct cpti_collect_door *door,
+                                         const struct cpti_collect_request *request)
 {
-    const enum cpti_collect_type type = cpti_collect_type(request->type);
-    struct cpt_bytes body = {"", 0};
-    cpt_status status = CPT_OK;
-
-    if (type == CPTI_COLLECT_OTHER) {
+    if (cpti_collect_type(request->type) == CPTI_COLLECT_OTHER) {
         return CPTI_COLLECT_REFUSED_TYPE;
     }
     if (!cpti_collect_is_encoding(request->encoding)) {
         return CPTI_COLLECT_REFUSED_ENCODING;
     }
-    if (door->is_failing) {
-        return CPTI_COLLECT_REFUSED_LOG;
+    return cpti_collect_door_is_writing(door) ? CPTI_COLLECT_TAKEN
+                                              : CPTI_COLLECT_REFUSED_LOG;
+}
+
+/* Takes the spans of a part of a request. */
+static cpt_status take_batch(struct cpti_collect_door *door, struct cpt_bytes batch,
+                             bool is_json, uint64_t now_ns, uint64_t *rejected,
+                             struct cpt_error *error)
+{
+    uint64_t own = 0;
+    cpt_status status = CPT_OK;
+
+    lock(door);
+    status = is_json ? cpti_live_json(door->live, batch.data, batch.bytes, now_ns, &own,
+                                      error)
+                     : cpti_live_protobuf(door->live, batch, now_ns, &own, error);
+    unlock(door);
+    *rejected += own;
+    return status;
+}
+
+/* One more large request is read, if there are not too many; or one less. */
+static bool begin_large(struct cpti_collect_door *door)
+{
+    bool may = false;
+
+    lock(door);
+    may = door->large_count < CPTI_COLLECT_LARGE_MAX;
+    door->large_count += may;
+    unlock(door);
+    return may;
+}
+
+static void end_large(struct cpti_collect_door *door)
+{
+    lock(door);
+    door->large_count--;
+    unlock(door);
+}
+
+/* Takes all batches of a request; between them others have their turn. */
+static cpt_status take_batches(struct cpti_collect_door *door,
+                               struct cpti_batches *batches, bool is_json,
+                               uint64_t now_ns, uint64_t *rejected,
+                               struct cpt_error *error)
+{
+    struct cpt_bytes batch = {"", 0};
+    bool is_large = false;
+    cpt_status status = cpti_batches_next(batches, &batch, error);
+
+    if (status == CPT_OK && cpti_batches_have_more(batches)) {
+        is_large = begin_large(door);
+        if (!is_large) {
+            return CPT_NO_MEMORY;
+        }
     }
-    status = read_all(door, request, type, &body);
-    if (status == CPT_OK && type == CPTI_COLLECT_JSON) {
-        memset(door->buffer + body.bytes, 0, CPTI_DOC_PADDING);
-        status = cpti_live_json(door->live, door->buffer, body.bytes, now_ns, rejected,
-                                error);
-    } else if (status == CPT_OK) {
-        status = cpti_live_protobuf(door->live, body, now_ns, rejected, error);
+    while (status == CPT_OK) {
+        status = take_batch(door, batch, is_json, now_ns, rejected, error);
+        if (status == CPT_OK) {
+            status = cpti_batches_next(batches, &batch, error);
+        }
     }
-    release(door);
+    if (is_large) {
+        end_large(door);
+    }
+    lock(door);
+    door->tally.large_spans += cpti_batches_refused(batches);
+    door->tally.large_unknown += cpti_batches_unknown_fields(batches);
+    unlock(door);
+    *rejected += cpti_batches_refused(batches);
+    return status == CPT_END ? CPT_OK : status;
+}
+
+static enum cpti_collect_refusal take(struct cpti_collect_door *door,
+                                      const struct cpti_collect_request *request,
+                                      uint64_t now_ns, uint64_t *rejected,
+                                      struct cpt_error *error)
+{
+    const struct cpti_batches_options options = {
+        .is_json = cpti_collect_type(request->type) == CPTI_COLLECT_JSON,
+        .is_compressed = cpti_collect_is_compressed(request->encoding),
+        .bytes_max = cpt_memory_part(CPTI_COLLECT_INFLATED_BYTES_MAX,
+                                     CPTI_COLLECT_INFLATED_PART)};
+    const enum cpti_collect_refusal refusal = look_at(door, request);
+    struct cpti_batches *batches = NULL;
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (refusal != CPTI_COLLECT_TAKEN) {
+        return refusal;
+    }
+    batches = cpti_batches_new(request->body, &options);
+    if (batches != NULL) {
+        status = take_batches(door, batches, options.is_json, now_ns, rejected, error);
+    }
+    cpti_batches_free(batches);
     return refusal_of(status);
 }
 
@@ -240,7 +232,9 @@ void cpti_collect_door_take(struct cpti_collect_door *door,
     const enum cpti_collect_refusal refusal =
         take(door, request, now_ns, &rejected, &error);
 
+    lock(door);
     door->tally.refused[refusal]++;
+    unlock(door);
     cpti_collect_answer(answer, cpti_collect_type(request->type), refusal,
                         error.sentence, rejected);
 }
@@ -275,15 +269,18 @@ static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
     cpt_status status = cpti_spans_resolve(door->spans, &report);
 
     if (status == CPT_END) {
-        door->tally.rootless++;
+        door->tally.left.rootless++;
+        cpti_span_totals_add(&door->tally.left, door->spans, &report);
         return CPT_OK;
     }
     if (status == CPT_OK) {
-        door->tally.dropped_spans += report.dropped;
         status = cpti_spans_walk(door->spans, CPTI_SPANS_EXACT);
     }
+    if (status == CPT_OK) {
+        cpti_span_totals_add(&door->tally.left, door->spans, &report);
+    }
     if (status == CPT_OK && cpti_spans_section_count(door->spans) == 0) {
-        door->tally.empty++;
+        door->tally.left.empty++;
         return CPT_OK;
     }
     if (status == CPT_OK) {
@@ -300,12 +297,13 @@ static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
         door->tally.left_out++;
         return CPT_OK;
     }
-    door->tally.left_out += status != CPT_OK;
+    door->tally.lost += status != CPT_OK;
     return status;
 }
 
-bool cpti_collect_door_write(struct cpti_collect_door *door, uint64_t now_ns,
-                             bool takes_all, size_t count_max)
+/* cpti_collect_door_write() under the lock. */
+static bool write_ended(struct cpti_collect_door *door, uint64_t now_ns, bool takes_all,
+                        size_t count_max)
 {
     cpt_status status = CPT_OK;
     bool has_ended = true;
@@ -336,7 +334,24 @@ bool cpti_collect_door_write(struct cpti_collect_door *door, uint64_t now_ns,
     return has_ended && status == CPT_OK;
 }
 
+bool cpti_collect_door_write(struct cpti_collect_door *door, uint64_t now_ns,
+                             bool takes_all, size_t count_max)
+{
+    bool has_more = false;
+
+    lock(door);
+    has_more = write_ended(door, now_ns, takes_all, count_max);
+    unlock(door);
+    return has_more;
+}
+
 /* --- Counters --- */
+
+/* Records that were written to the log. */
+static uint64_t written_of(const struct cpti_collect_door *door)
+{
+    return door->tally.records - cpti_span_records_waiting(&door->records);
+}
 
 /* One counter. @labels: "{reason=\"large\"}", or "". */
 struct shown {
@@ -367,7 +382,66 @@ static void show_refusals(const struct cpti_collect_door *door, FILE *file)
     }
 }
 
-void cpti_collect_door_metrics(const struct cpti_collect_door *door, FILE *file)
+/* Why spans are left out of their trace: the parts of dropped_spans_total. */
+static void show_dropped(const struct cpti_span_totals *left, FILE *file)
+{
+    show_head(file, "dropped_spans_by_reason_total",
+              "Spans that are left out of their trace, by reason.", false);
+#define SHOW(name, sentence)                                                           \
+    (void)fprintf(file,                                                                \
+                  "cpt_collect_dropped_spans_by_reason_total{reason=\"" #name          \
+                  "\"} %" PRIu64 "\n",                                                 \
+                  left->name);
+    CPTI_SPAN_DROP_MAP(SHOW)
+#undef SHOW
+}
+
+static void show_each(FILE *file, const struct shown *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        show_head(file, all[i].name, all[i].help, all[i].is_gauge);
+        (void)fprintf(file, "cpt_collect_%s %" PRIu64 "\n", all[i].name, all[i].value);
+    }
+}
+
+/* The counters of spans. */
+static void show_spans(const struct tally *tally, const struct cpti_live_counts *live,
+                       FILE *file)
+{
+    const struct shown all[] = {
+        {"requests_total", "Requests whose spans were taken.",
+         tally->refused[CPTI_COLLECT_TAKEN], false},
+        {"spans_total", "Spans that came.", live->spans + tally->large_spans, false},
+        {"refused_spans_total", "Spans whose ids are none, or that are too large.",
+         live->refused_spans + tally->large_spans, false},
+        {"late_spans_total", "Spans that came after their trace was written.",
+         live->late_spans, false},
+        {"shed_spans_total", "Spans of traces that are left out.", live->shed_spans,
+         false},
+        {"dropped_spans_total", "Spans that are left out of their trace.",
+         tally->left.dropped, false},
+        {"clipped_spans_total", "Spans that were cut to the time of their parent.",
+         tally->left.clipped, false},
+        {"moved_spans_total", "Spans whose clock was put right.",
+         cpti_moved_clocks_spans(&tally->left.clocks), false},
+        {"doubted_spans_total",
+         "Spans that were not believed, as others contradict what they tell of clocks.",
+         cpti_moved_clocks_doubted(&tally->left.clocks), false},
+        {"contradictory_traces_total", "Traces whose clocks contradict each other.",
+         tally->left.contradictory, false},
+        {"joined_spans_total", "Pieces that went into the span that they are of.",
+         tally->left.joined, false},
+        {"unknown_fields_total", "Fields of requests that OTLP 1.x does not have.",
+         live->unknown_fields + tally->large_unknown, false},
+        {"replaced_characters_total",
+         "Characters that were not UTF-8, or half of a pair.", live->replaced, false},
+    };
+
+    show_each(file, all, sizeof all / sizeof *all);
+}
+
+/* cpti_collect_door_metrics() under the lock. */
+static void show(const struct cpti_collect_door *door, FILE *file)
 {
     const struct tally *tally = &door->tally;
     struct cpt_log_file_counts log;
@@ -375,30 +449,26 @@ void cpti_collect_door_metrics(const struct cpti_collect_door *door, FILE *file)
 
     cpti_live_counts(door->live, &live);
     cpt_log_file_counts(door->log, &log);
+    show_spans(tally, &live, file);
     {
         const struct shown all[] = {
-            {"requests_total", "Requests whose spans were taken.", live.requests,
-             false},
-            {"spans_total", "Spans that came.", live.spans, false},
-            {"refused_spans_total", "Spans whose ids are none.", live.refused_spans,
-             false},
-            {"late_spans_total", "Spans that came after their trace was written.",
-             live.late_spans, false},
-            {"shed_spans_total", "Spans of traces that are left out.", live.shed_spans,
-             false},
-            {"dropped_spans_total", "Spans that are not below the root of their trace.",
-             tally->dropped_spans, false},
             {"traces_total", "Traces that have ended.", live.traces, false},
             {"shed_traces_total", "Traces that are left out to fit the share.",
              live.shed_traces, false},
             {"large_traces_total", "Traces that are left out, as they are too large.",
              live.large_traces, false},
             {"rootless_traces_total", "Traces in which no span can be the root.",
-             tally->rootless, false},
-            {"empty_traces_total", "Traces that took no time.", tally->empty, false},
+             tally->left.rootless, false},
+            {"fragment_traces_total",
+             "Traces whose root is missing, or has no time that makes sense.",
+             cpti_span_totals_fragments(&tally->left), false},
+            {"empty_traces_total", "Traces that took no time.", tally->left.empty,
+             false},
             {"unwritten_traces_total", "Traces that could not be written.",
-             tally->left_out, false},
+             tally->left_out + tally->lost, false},
             {"records_total", "Records for the log.", tally->records, false},
+            {"written_records_total", "Records that are in the log.", written_of(door),
+             false},
             {"failed_writes_total", "Times that the log could not be written.",
              tally->failed_writes, false},
             {"log_bytes_total", "Bytes of the log.", log.byte_count, false},
@@ -414,16 +484,20 @@ void cpti_collect_door_metrics(const struct cpti_collect_door *door, FILE *file)
              live.waiting_bytes, true},
         };
 
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-            show_head(file, all[i].name, all[i].help, all[i].is_gauge);
-            (void)fprintf(file, "cpt_collect_%s %" PRIu64 "\n", all[i].name,
-                          all[i].value);
-        }
+        show_each(file, all, sizeof all / sizeof *all);
     }
     show_head(file, "share", "The part of the traces that is kept.", true);
     (void)fprintf(file, "cpt_collect_share %.6f\n", live.share);
+    show_dropped(&tally->left, file);
     show_refusals(door, file);
     cpti_collect_age_metrics(&tally->ages, file);
+}
+
+void cpti_collect_door_metrics(struct cpti_collect_door *door, FILE *file)
+{
+    lock(door);
+    show(door, file);
+    unlock(door);
 }
 
 /* --- Words --- */
@@ -439,30 +513,50 @@ static void tell_age(const struct cpti_collect_ages *ages, unsigned percent, FIL
     }
 }
 
-static void tell(uint64_t count, const char *what)
+/* Traces that were taken and are not in the log, as it could not be written. */
+static uint64_t lost_of(const struct cpti_collect_door *door,
+                        const struct cpti_live_counts *live)
 {
-    if (count > 0) {
-        cpti_warn("%" PRIu64 " %s", count, what);
-    }
+    return door->tally.records - written_of(door) + door->tally.lost +
+           live->waiting_traces;
 }
 
-void cpti_collect_door_tell(const struct cpti_collect_door *door, FILE *file)
+int cpti_collect_door_tell(struct cpti_collect_door *door, FILE *file)
 {
+    struct cpti_span_totals *left = &door->tally.left;
+    struct cpt_log_file_counts log;
     struct cpti_live_counts live;
+    uint64_t lost = 0;
 
+    lock(door);
+    cpt_log_file_counts(door->log, &log);
     cpti_live_counts(door->live, &live);
-    (void)fprintf(file, "cpt: %" PRIu64 " traces of %" PRIu64 " spans\n", live.traces,
-                  live.spans);
+    lost = lost_of(door, &live);
+    (void)fprintf(file,
+                  "cpt: %" PRIu64 " traces of %" PRIu64 " spans; %" PRIu64
+                  " records written\n",
+                  live.traces + live.waiting_traces, live.spans - live.refused_spans,
+                  written_of(door));
     if (door->tally.ages.count > 0) {
         tell_age(&door->tally.ages, 50, file);
         tell_age(&door->tally.ages, 98, file);
     }
-    tell(live.refused_spans, "spans refused, as their ids are none");
-    tell(live.late_spans, "spans left out that came after their trace was written");
-    tell(live.shed_traces, "traces left out to fit the share");
-    tell(live.large_traces, "traces left out, as they are too large");
-    tell(door->tally.dropped_spans, "spans left out that are not below a root");
-    tell(door->tally.rootless, "traces left out in which no span can be the root");
-    tell(door->tally.empty, "traces left out that took no time");
-    tell(door->tally.left_out, "traces that could not be written");
+    left->refused_spans = live.refused_spans;
+    left->unknown_fields = live.unknown_fields + door->tally.large_unknown;
+    left->replaced = live.replaced;
+    cpti_span_totals_tell(left);
+    cpti_tell_count(door->tally.large_spans, "spans refused, as they are too large");
+    cpti_tell_count(live.late_spans,
+                    "spans left out that came after their trace was written");
+    cpti_tell_count(live.shed_traces, "traces left out to fit the share");
+    cpti_tell_count(live.large_traces, "traces left out, as they are too large");
+    cpti_tell_count(door->tally.left_out,
+                    "traces left out, as their path is too large");
+    cpti_tell_count(log.lost_record_count,
+                    "records in log files that another program removed");
+    unlock(door);
+    return lost == 0 ? CPTI_EXIT_DONE
+                     : cpti_failed("%" PRIu64 " traces are lost, as the log could not "
+                                   "be written",
+                                   lost);
 }

@@ -13,7 +13,12 @@
  * of the OpenTelemetry protocol 1.x: what is refused for good has a status of 4xx; what
  * may be sent again later 503.
  *
- * Threads: one at a time. It reads no clock: times are of one that never goes back.
+ * A large request is read in pieces (cpt/import/batches.h): its memory is some
+ * megabytes, and other requests, and writing, have their turns between its pieces. The
+ * first of it are taken also if it is refused later. At most CPTI_COLLECT_LARGE_MAX are
+ * read at a time, others may be sent again later; so give it more threads than that.
+ *
+ * Threads: any. It reads no clock: times are of one that hardly goes back.
  */
 #ifndef CPTI_CLI_COLLECT_DOOR_H
 #define CPTI_CLI_COLLECT_DOOR_H
@@ -30,6 +35,9 @@ struct cpt_log_file;
 enum {
     CPTI_COLLECT_BODY_BYTES_MAX = 20 << 20,     /* of a request, as it comes */
     CPTI_COLLECT_INFLATED_BYTES_MAX = 64 << 20, /* the same, uncompressed */
+    CPTI_COLLECT_BODY_PART = 16,                /* of cpt_memory_max(), at most … */
+    CPTI_COLLECT_INFLATED_PART = 8,             /* … and of the same, uncompressed */
+    CPTI_COLLECT_LARGE_MAX = 4, /* requests of more than CPTI_BATCHES_WHOLE_BYTES */
     CPTI_COLLECT_ANSWER_BYTES = 512
 };
 
@@ -92,12 +100,13 @@ bool cpti_collect_door_write(struct cpti_collect_door *door, uint64_t now_ns,
                              bool takes_all, size_t count_max);
 
 /* Whether the log could be written when it was last tried. */
-bool cpti_collect_door_is_writing(const struct cpti_collect_door *door);
+bool cpti_collect_door_is_writing(struct cpti_collect_door *door);
 
 /* Prints the counters for Prometheus. */
-void cpti_collect_door_metrics(const struct cpti_collect_door *door, FILE *file);
+void cpti_collect_door_metrics(struct cpti_collect_door *door, FILE *file);
 
-/* Tells in words what came and what became of it, for the end. */
-void cpti_collect_door_tell(const struct cpti_collect_door *door, FILE *file);
+/* Tells in words what came and what became of it, for the end: what is not in the log
+ * is lost then. CPTI_EXIT_DONE; CPTI_EXIT_FAILED: something is. */
+int cpti_collect_door_tell(struct cpti_collect_door *door, FILE *file);
 
 #endif

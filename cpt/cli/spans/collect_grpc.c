@@ -21,10 +21,12 @@ cpt_status cpti_collect_grpc_listen(struct cpt_service *service, const char *add
 {
     const struct cpt_grpc_options options = {
         .struct_bytes = sizeof options,
-        .body_bytes_max = CPTI_COLLECT_BODY_BYTES_MAX,
+        .body_bytes_max =
+            cpt_memory_part(CPTI_COLLECT_BODY_BYTES_MAX, CPTI_COLLECT_BODY_PART),
         .requests_open_max = REQUESTS_MAX,
         .streams_max = STREAMS_MAX,
         .serves_health = 1,
+        .takes_compressed = 1,
     };
 
     grpc = cpt_grpc_new(&options, error);

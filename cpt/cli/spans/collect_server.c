@@ -17,13 +17,14 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/spans/collect_door.h"
 #include "cpt/cli/spans/collect_grpc.h"
+#include "cpt/import/inflate.h"
 #include "cpt/now.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
 #include "framework/transport/cpt_http.h"
 
-#include <pthread.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ enum {
     REQUESTS_MAX = 256,
     HEADER_BYTES_MAX = 16 * 1024,
     INPUT_BYTES_MAX = 128 << 20, /* of requests that are not answered yet */
+    MEMORY_PART = 8,             /* of cpt_memory_max(), for these and a request */
     SLICE_COUNT = 500,           /* of traces, between two requests */
     UNAVAILABLE = 503
 };
@@ -46,21 +48,12 @@ enum {
 /* The one server of the process: tasks and signals have no other way to find it. */
 static struct {
     struct cpti_collect_door *door;
-    pthread_mutex_t mutex; /* guards the door */
     struct cpt_log_file *log;
     struct cpt_http *http;
     struct cpt_timer tick;
-} server = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} server;
 
 /* --- Requests --- */
-
-static void take(const struct cpti_collect_request *request,
-                 struct cpti_collect_answer *answer)
-{
-    (void)pthread_mutex_lock(&server.mutex);
-    cpti_collect_door_take(server.door, request, cpti_now_ns(), answer);
-    (void)pthread_mutex_unlock(&server.mutex);
-}
 
 /* The copy of @bytes at @data, in memory of the request. */
 static struct cpt_bytes copy_of(struct cpt_task *task, const char *data, size_t bytes)
@@ -85,7 +78,7 @@ static cpt_status take_http(struct cpt_task *task)
         .body = request->body};
     struct cpti_collect_answer answer;
 
-    take(&given, &answer);
+    cpti_collect_door_take(server.door, &given, cpti_now_ns(), &answer);
     reply->http_status = answer.status;
     reply->content_type = cpt_bytes_of(answer.type);
     reply->body = copy_of(task, answer.body, answer.bytes);
@@ -104,11 +97,16 @@ static cpt_status take_grpc(struct cpt_task *task)
 {
     const struct cpt_rpc_request *request = cpt_input(task, rpc_request);
     struct cpt_rpc_reply *reply = cpt_output(task, rpc_reply);
+    /* whether it is compressed, its first bytes tell */
     const struct cpti_collect_request given = {
-        .type = cpt_bytes_of("application/x-protobuf"), .body = request->body};
+        .type = cpt_bytes_of("application/x-protobuf"),
+        .encoding = cpti_inflate_recognise(request->body.data, request->body.bytes)
+                        ? cpt_bytes_of("gzip")
+                        : cpt_bytes_of(""),
+        .body = request->body};
     struct cpti_collect_answer answer;
 
-    take(&given, &answer);
+    cpti_collect_door_take(server.door, &given, cpti_now_ns(), &answer);
     reply->outcome = cpt_outcome_of_grpc_code(answer.code);
     reply->body = answer.code == 0
                       ? copy_of(task, answer.body, answer.bytes)
@@ -124,9 +122,7 @@ static cpt_status show_metrics(struct cpt_task *task)
 
     reply->http_status = UNAVAILABLE;
     if (cpti_memory_file_open(&text)) {
-        (void)pthread_mutex_lock(&server.mutex);
         cpti_collect_door_metrics(server.door, text.file);
-        (void)pthread_mutex_unlock(&server.mutex);
         if (cpti_memory_file_close(&text)) {
             reply->http_status = 0;
             reply->content_type = cpt_bytes_of("text/plain; version=0.0.4");
@@ -159,14 +155,10 @@ static const struct cpt_graph metrics_graph = {"cpt collect", CPT_GIVES(rpc_requ
 static void on_tick(struct cpt_timer *timer)
 {
     struct cpt_executor *executor = cpt_http_executor(server.http);
-    bool has_more = false;
-    bool is_writing = false;
+    const bool has_more =
+        cpti_collect_door_write(server.door, cpti_now_ns(), false, SLICE_COUNT);
 
-    (void)pthread_mutex_lock(&server.mutex);
-    has_more = cpti_collect_door_write(server.door, cpti_now_ns(), false, SLICE_COUNT);
-    is_writing = cpti_collect_door_is_writing(server.door);
-    (void)pthread_mutex_unlock(&server.mutex);
-    cpt_http_set_ready(server.http, is_writing);
+    cpt_http_set_ready(server.http, cpti_collect_door_is_writing(server.door));
     (void)executor->after(executor, timer, has_more ? SLICE_PAUSE_NS : TICK_NS);
 }
 
@@ -176,10 +168,13 @@ static void on_hangup(int number)
     cpt_log_file_reopen(server.log);
 }
 
-static void await_hangups(void)
+/* SIGHUP begins another log; messages that cannot be written end nothing. */
+static void set_signals(void)
 {
     struct sigaction action = {.sa_handler = on_hangup, .sa_flags = SA_RESTART};
 
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGHUP, &action, NULL);
 }
@@ -189,7 +184,7 @@ static void await_hangups(void)
 struct process {
     struct cpt_service *http_service;
     struct cpt_service *grpc_service;
-    struct cpt_executor *pool; /* of the latter */
+    struct cpt_executor *pool; /* of both */
     struct cpt_plan *http_plan;
     struct cpt_plan *grpc_plan;
     struct cpt_plan *metrics_plan;
@@ -203,7 +198,7 @@ static struct cpt_service *service_new(struct cpt_executor *executor,
         .name = "cpt collect",
         .probability = -1,            /* it is not traced */
         .notices_per_second_max = -1, /* answers and counters tell */
-        .memory_bytes_max = REQUEST_BYTES_MAX,
+        .memory_bytes_max = cpt_memory_part(REQUEST_BYTES_MAX, MEMORY_PART),
         .requests_in_flight_max = REQUESTS_MAX,
         .executor = executor,
     };
@@ -223,8 +218,9 @@ static cpt_status open_http(struct process *process,
         .struct_bytes = sizeof http,
         .drain_ns = DRAIN_NS,
         .header_bytes_max = HEADER_BYTES_MAX,
-        .body_bytes_max = CPTI_COLLECT_BODY_BYTES_MAX,
-        .input_bytes_max = INPUT_BYTES_MAX,
+        .body_bytes_max =
+            cpt_memory_part(CPTI_COLLECT_BODY_BYTES_MAX, CPTI_COLLECT_BODY_PART),
+        .input_bytes_max = cpt_memory_part(INPUT_BYTES_MAX, MEMORY_PART),
         .accepted_count_max = CONNECTIONS_MAX,
         .serves_health = 1,
         .serves_counters = 1,
@@ -236,7 +232,7 @@ static cpt_status open_http(struct process *process,
     process->metrics_plan = cpt_plan_new(&metrics_graph, NULL, error);
     if (server.http != NULL && process->http_plan != NULL &&
         process->metrics_plan != NULL) {
-        process->http_service = service_new(cpt_http_executor(server.http), error);
+        process->http_service = service_new(process->pool, error);
     }
     if (process->http_service != NULL) {
         status = cpt_service_method_add(process->http_service, "POST /v1/traces",
@@ -256,13 +252,10 @@ static cpt_status open_grpc(struct process *process,
                             const struct cpti_collect_options *options, uint16_t *bound,
                             struct cpt_error *error)
 {
-    const struct cpt_pool_options pool = {
-        .struct_bytes = sizeof pool, .worker_count = 1, .name = "collect"};
     cpt_status status = CPT_FAILED;
 
-    process->pool = cpt_pool_new(&pool, error);
     process->grpc_plan = cpt_plan_new(&grpc_graph, NULL, error);
-    if (process->pool != NULL && process->grpc_plan != NULL) {
+    if (process->grpc_plan != NULL) {
         process->grpc_service = service_new(process->pool, error);
     }
     if (process->grpc_service != NULL) {
@@ -303,8 +296,16 @@ static cpt_status serve(struct process *process,
     uint16_t port = 0;
     uint16_t grpc_port = 0;
     struct cpt_executor *executor = NULL;
-    cpt_status status = open_http(process, options, &port, error);
+    /* large requests do not keep all of them busy */
+    const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
+                                          .worker_count = 2 * CPTI_COLLECT_LARGE_MAX,
+                                          .name = "collect"};
+    cpt_status status = CPT_FAILED;
 
+    process->pool = cpt_pool_new(&pool, error);
+    if (process->pool != NULL) {
+        status = open_http(process, options, &port, error);
+    }
     if (status == CPT_OK && options->has_grpc) {
         status = open_grpc(process, options, &grpc_port, error);
     }
@@ -314,7 +315,7 @@ static cpt_status serve(struct process *process,
     if (status != CPT_OK) {
         return status;
     }
-    await_hangups();
+    set_signals();
     executor = cpt_http_executor(server.http);
     server.tick.fire = on_tick;
     status = executor->after(executor, &server.tick, TICK_NS);
@@ -331,17 +332,9 @@ static cpt_status serve(struct process *process,
 /* Writes all that is held. enum cpti_exit. */
 static int write_rest(void)
 {
-    bool has_more = true;
-    bool is_written = false;
-
-    (void)pthread_mutex_lock(&server.mutex);
-    while (has_more) {
-        has_more = cpti_collect_door_write(server.door, cpti_now_ns(), true, SIZE_MAX);
+    while (cpti_collect_door_write(server.door, cpti_now_ns(), true, SIZE_MAX)) {
     }
-    is_written = cpti_collect_door_is_writing(server.door);
-    cpti_collect_door_tell(server.door, cpti_messages());
-    (void)pthread_mutex_unlock(&server.mutex);
-    return is_written ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+    return cpti_collect_door_tell(server.door, cpti_messages());
 }
 
 static void drain(const struct process *process, bool *is_left)
@@ -382,6 +375,15 @@ static int failed(const struct cpt_error *error, cpt_status status)
                                                         : cpt_status_sentence(status));
 }
 
+/* What one thread frees, the others get: with a heap for each, there would be as many
+ * times the memory that traces may have. */
+static void share_memory(void)
+{
+#ifdef M_ARENA_MAX
+    (void)mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int cpti_collect_serve(const struct cpti_collect_options *options)
 {
     struct cpti_collect_door_options door = {.live = options->live};
@@ -391,6 +393,7 @@ int cpti_collect_serve(const struct cpti_collect_options *options)
     int exit_status = CPTI_EXIT_DONE;
     cpt_status status = CPT_OK;
 
+    share_memory();
     server.log = cpt_log_file_new(&options->log, &error);
     if (server.log == NULL) {
         return failed(&error, error.status);
