@@ -3,9 +3,11 @@
 /*
  * cmd_depot.c - cpt depot: a folder of path logs, by trace id; and its retention
  */
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/depot/depot.h"
@@ -19,12 +21,15 @@
 #include "wire/cpt_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { HEAD_BYTES = 64 }; /* enough to tell what a file is */
 
 /* The logs of a folder. */
 struct depot {
@@ -35,17 +40,24 @@ struct depot {
 };
 
 struct log_state {
-    struct cpti_ids_head head;
+    struct cpti_depot_log log;
     uint64_t bytes;
     uint64_t end_ns; /* of its last record, or when it was written last */
-    bool is_kept;    /* its ids are */
     bool is_read;
 };
 
 /* --- Its logs --- */
 
-static int open_depot(struct depot *depot)
+/* @takes_graphs: its graph logs, too. */
+static int open_depot(struct depot *depot, bool takes_graphs)
 {
+    static const struct cpti_command both = {.has_log_folders = true};
+    struct stat about;
+
+    if (stat(depot->folder, &about) == 0 && !S_ISDIR(about.st_mode)) {
+        return cpti_failed("%s: is no folder", cpti_quoted(depot->folder));
+    }
+    depot->logs.command = takes_graphs ? &both : NULL;
     depot->logs.operands = calloc(1, sizeof(char *));
     if (depot->logs.operands == NULL) {
         return cpti_failed("out of memory");
@@ -62,20 +74,23 @@ static int refresh_job(void *context, size_t worker, size_t job)
     struct stat about;
 
     (void)worker;
-    if (stat(depot->logs.operands[job], &about) != 0 ||
-        cpti_depot_refresh(depot->logs.operands[job], 0, &state->head,
-                           &state->is_kept) != CPTI_EXIT_DONE) {
+    if (cpti_depot_survey(depot->logs.operands[job], &state->log) != CPTI_EXIT_DONE ||
+        state->log.is_gone) {
         return 0; /* it was said */
     }
+    if (stat(depot->logs.operands[job], &about) != 0) {
+        state->log.is_gone = cpti_input_is_gone(depot->logs.operands[job]);
+        return 0;
+    }
     state->bytes = (uint64_t)about.st_size;
-    state->end_ns = state->head.record_count > 0
-                        ? state->head.start_max_ns
+    state->end_ns = state->log.head.record_count > 0
+                        ? state->log.head.start_max_ns
                         : (uint64_t)about.st_mtim.tv_sec * UINT64_C(1000000000);
     state->is_read = true;
     return 0;
 }
 
-/* Makes the ids of all logs right, on several threads. */
+/* Looks at all logs, and makes their ids right, on several threads. */
 static int refresh_all(struct depot *depot)
 {
     struct cpti_workers workers = {.job_count = depot->logs.operand_count,
@@ -93,7 +108,7 @@ static int refresh_all(struct depot *depot)
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < workers.job_count; i++) {
-        if (!depot->states[i].is_read) {
+        if (!depot->states[i].is_read && !depot->states[i].log.is_gone) {
             status = CPTI_EXIT_FAILED;
         }
     }
@@ -131,17 +146,30 @@ static int get_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     return cpti_record_print(record, path);
 }
 
+static int find_trace(struct depot *depot, struct getting *getting,
+                      const struct cpti_depot_wanted *wanted)
+{
+    const struct cpti_log_walk walk = {.record = get_record, .context = getting};
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < depot->logs.operand_count; i++) {
+        status = cpti_exit_last(
+            status, cpti_depot_find(depot->logs.operands[i], wanted, &walk));
+    }
+    return status;
+}
+
 static int get_trace(struct depot *depot, struct getting *getting, const char *text)
 {
     struct cpti_depot_wanted wanted = {.text = cpt_bytes_of(text)};
-    const struct cpti_log_walk walk = {.record = get_record, .context = getting};
     const uint64_t before = getting->count;
-    int status = CPTI_EXIT_DONE;
+    int status;
 
     cpti_id_of(wanted.text, wanted.id);
-    for (size_t i = 0; i < depot->logs.operand_count; i++) {
-        status = cpti_exit_last(
-            status, cpti_depot_find(depot->logs.operands[i], &wanted, &walk));
+    status = find_trace(depot, getting, &wanted);
+    wanted.is_end = cpti_is_trace(text) && strlen(text) == CPTI_ID_BYTES; /* half */
+    if (getting->count == before && wanted.is_end) {
+        status = cpti_exit_last(status, find_trace(depot, getting, &wanted));
     }
     if (getting->count == before) {
         status = cpti_failed("%s: has no trace %s", cpti_quoted(depot->folder),
@@ -188,14 +216,18 @@ static void list_json(const struct depot *depot)
     for (size_t i = 0; i < depot->logs.operand_count; i++) {
         const struct log_state *state = &depot->states[i];
 
+        if (state->log.is_gone) {
+            continue;
+        }
         cpti_json_row(&json);
         cpti_json_open(&json, NULL, '{');
         cpti_json_text(&json, "file", depot->logs.operands[i]);
-        cpti_json_unsigned(&json, "records", state->head.record_count);
+        cpti_json_unsigned(&json, "records", state->log.head.record_count);
         cpti_json_unsigned(&json, "bytes", state->bytes);
-        cpti_json_unsigned(&json, "start_min_unix_ns", state->head.start_min_ns);
-        cpti_json_unsigned(&json, "start_max_unix_ns", state->head.start_max_ns);
-        cpti_json_bool(&json, "has_ids", state->is_kept);
+        cpti_json_unsigned(&json, "start_min_unix_ns", state->log.head.start_min_ns);
+        cpti_json_unsigned(&json, "start_max_unix_ns", state->log.head.start_max_ns);
+        cpti_json_bool(&json, "has_ids", state->log.has_ids);
+        cpti_json_bool(&json, "is_graphs", state->log.is_graphs);
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
@@ -226,18 +258,24 @@ static int run_list(struct depot *depot)
     }
     for (size_t i = 0; i < depot->logs.operand_count; i++) {
         const struct log_state *state = &depot->states[i];
-        const bool has_time = state->head.record_count > 0;
+        const bool has_time = state->log.head.record_count > 0;
         char from[64];
         char until[64];
 
-        cpti_table_cell(&table, "%" PRIu64, state->head.record_count);
+        if (state->log.is_gone) {
+            continue;
+        }
+        cpti_table_cell(&table, "%" PRIu64, state->log.head.record_count);
         cpti_table_cell(&table, "%.3f", (double)state->bytes / 1e6);
         cpti_table_cell(&table, "%s",
-                        has_time ? second_of(state->head.start_min_ns, from) : "-");
+                        has_time ? second_of(state->log.head.start_min_ns, from) : "-");
         cpti_table_cell(&table, "%s",
-                        has_time ? second_of(state->head.start_max_ns, until) : "-");
+                        has_time ? second_of(state->log.head.start_max_ns, until)
+                                 : "-");
         cpti_table_cell(&table, "%s%s", cpti_quoted(depot->logs.operands[i]),
-                        state->is_kept ? "" : " (its ids cannot be kept)");
+                        state->log.is_graphs ? " (graphs)"
+                        : state->log.has_ids ? ""
+                                             : " (its ids cannot be kept)");
     }
     return cpti_exit_last(status, cpti_table_print(&table));
 }
@@ -273,8 +311,7 @@ static int run_add(struct depot *depot)
     const struct cpti_arguments *arguments = depot->arguments;
     struct cpti_log_output output;
     const struct cpti_log_walk like = {.record = add_record, .context = &output};
-    struct cpti_ids_head head;
-    bool is_kept = false;
+    struct cpti_depot_log log;
     char *path;
     int status;
 
@@ -300,35 +337,90 @@ static int run_add(struct depot *depot)
                          : cpti_failed("there is no record to add");
         } else {
             status = cpti_exit_last(status, cpti_log_output_commit(&output));
-            status =
-                cpti_exit_last(status, cpti_depot_refresh(path, 0, &head, &is_kept));
+            status = cpti_exit_last(status, cpti_depot_survey(path, &log));
             (void)printf("%s\n", cpti_quoted(path));
         }
     }
     free(path);
+    cpti_depot_sweep(depot->folder);
     return status;
 }
 
 /* --- drop --- */
 
-/* Removes log @index and its ids; the ids first, as they can be made again. */
+/* Removes what killed processes left in the folders of the logs. */
+static void sweep_all(const struct depot *depot)
+{
+    size_t last_bytes = 0;
+    const char *last = NULL;
+
+    cpti_depot_sweep(depot->folder);
+    for (size_t i = 0; i < depot->logs.operand_count; i++) {
+        const char *path = depot->logs.operands[i];
+        const size_t bytes = (size_t)(strrchr(path, '/') - path);
+        char *folder = NULL;
+
+        if (last != NULL && bytes == last_bytes && memcmp(path, last, bytes) == 0) {
+            continue; /* they are in the order of their names */
+        }
+        last = path;
+        last_bytes = bytes;
+        folder = strndup(path, bytes);
+        if (folder != NULL) {
+            cpti_depot_sweep(folder);
+        }
+        free(folder);
+    }
+}
+
+/* Whether the file at @path begins as a log does, or has not begun: what only has the
+ * name of one may be a file of the user's own. */
+static bool may_be_dropped(const char *path)
+{
+    unsigned char head[HEAD_BYTES];
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const ssize_t bytes = file >= 0 ? read(file, head, sizeof head) : -1;
+    enum cpti_input_kind kind = CPTI_INPUT_OTHER;
+
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (bytes >= 0) {
+        kind = cpti_input_kind_of(head, (size_t)bytes);
+    }
+    return kind == CPTI_INPUT_LOG || kind == CPTI_INPUT_GRAPHS ||
+           kind == CPTI_INPUT_EMPTY || (bytes < 0 && errno == ENOENT);
+}
+
+/* Removes log @index, then its ids: who makes ids at the same time sees that it is
+ * gone. */
 static int drop_log(const struct depot *depot, size_t index)
 {
     const char *path = depot->logs.operands[index];
-    char *ids = cpti_depot_ids_path(path);
+    char *ids = NULL;
+    int status = CPTI_EXIT_DONE;
 
-    (void)printf("%s\n", cpti_quoted(path));
-    if (cpti_has(depot->arguments, "dry-run")) {
-        free(ids);
-        return CPTI_EXIT_DONE;
+    if (!may_be_dropped(path)) {
+        return cpti_failed("%s: is no log, and stays", cpti_quoted(path));
     }
-    if (ids == NULL || (unlink(ids) != 0 && errno != ENOENT) || unlink(path) != 0) {
-        free(ids);
-        return cpti_failed("%s: cannot be removed: %s", cpti_quoted(path),
-                           strerror(errno));
+    ids = cpti_depot_ids_path(path);
+    if (ids == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (!cpti_has(depot->arguments, "dry-run")) {
+        if (unlink(path) != 0 && !cpti_input_is_gone(path)) {
+            status = cpti_failed("%s: cannot be removed: %s", cpti_quoted(path),
+                                 strerror(errno));
+        } else if (unlink(ids) != 0 && errno != ENOENT) {
+            status = cpti_failed("%s: its ids cannot be removed: %s", cpti_quoted(path),
+                                 strerror(errno));
+        }
+    }
+    if (status == CPTI_EXIT_DONE) {
+        (void)printf("%s\n", cpti_quoted(path));
     }
     free(ids);
-    return CPTI_EXIT_DONE;
+    return status;
 }
 
 /* The log that ends first of those that are left; SIZE_MAX: none is. */
@@ -381,7 +473,7 @@ static bool read_size(const char *text, uint64_t *bytes)
     if (errno != 0 || end == text || text[0] < '0' || text[0] > '9') {
         return false;
     }
-    unit = *end != '\0' ? strchr(units, *end) : NULL;
+    unit = *end != '\0' ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
     if (unit != NULL) {
         const unsigned shift = 10 * (unsigned)(unit - units + 1);
 
@@ -419,7 +511,11 @@ static int run_drop(struct depot *depot)
     if (depot->states == NULL) {
         return status;
     }
-    return cpti_exit_last(status, drop_logs(depot, before_ns, keep_bytes));
+    status = cpti_exit_last(status, drop_logs(depot, before_ns, keep_bytes));
+    if (!cpti_has(depot->arguments, "dry-run")) {
+        sweep_all(depot);
+    }
+    return status;
 }
 
 /* --- The command --- */
@@ -430,10 +526,11 @@ static int run(const struct cpti_arguments *arguments)
         const char *name;
         int (*run)(struct depot *depot);
         bool needs_logs;
-    } verbs[] = {{"add", run_add, false},
-                 {"get", run_get, true},
-                 {"list", run_list, true},
-                 {"drop", run_drop, true}};
+        bool needs_graphs;
+    } verbs[] = {{"add", run_add, false, false},
+                 {"get", run_get, true, false},
+                 {"list", run_list, true, true},
+                 {"drop", run_drop, true, true}};
     struct depot depot = {.arguments = arguments, .folder = arguments->operands[1]};
     int status = CPTI_EXIT_DONE;
 
@@ -442,7 +539,7 @@ static int run(const struct cpti_arguments *arguments)
             continue;
         }
         if (verbs[i].needs_logs) {
-            status = open_depot(&depot);
+            status = open_depot(&depot, verbs[i].needs_graphs);
         }
         if (status == CPTI_EXIT_DONE) {
             status = verbs[i].run(&depot);
@@ -504,7 +601,8 @@ const struct cpti_command cpti_command_depot = {
         "is "
         "not there, and prints the name of the log. 'drop' removes whole logs and "
         "prints "
-        "their names.",
+        "their names; graph logs that lie there count like path logs, and are listed. "
+        "Logs may be added and dropped while others read the folder.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 2,

@@ -192,6 +192,7 @@ done
 same_tree 'two terms' -w region=eu -w arm=treatment
 same_tree 'an expression' -w 'arm == "control" and latency > 12ms and latency <= 20ms'
 same_tree 'with forced ones' --include-forced
+same_tree 'with fragments' --include-fragments
 same_tree 'random ones with forced ones' --include-forced -w random=true
 same_rows 'a window' --since 2026-11-21T06:00:30Z --until 2026-11-21T06:01:10Z
 
@@ -287,6 +288,7 @@ as_log()
         number=$((number + 1))
         options=--keep-duplicates # some random records are empty, and so the same
         [ $((number % 5)) = 0 ] && options="$options --include-forced"
+        [ $((number % 3)) = 0 ] && options="$options --include-fragments"
         [ $((number % 7)) = 0 ] && options="$options --sample 50 --seed $number"
         for side in logs store; do
             eval "files=\$$side"

@@ -10,6 +10,8 @@
 #   refusal   "500" and a reason without end
 #   reset     resets the first connection, then takes everything
 #   takes     takes everything
+#   tells     "500" and what was sent to it, the password too, as it is and as it was sent
+import base64
 import itertools
 import re
 import socket
@@ -35,6 +37,9 @@ def read_request(connection):
         if not more:
             return None
         body += more
+    sent = re.search(rb"(?i)authorization: *(\S+ +)(\S+)", head)
+    if mode == "tells" and sent:
+        return b"sent " + sent.group(1) + sent.group(2) + b" which is " + base64.b64decode(sent.group(2))
     return head.split(b"\r\n", 1)[0] + b"\n" + body
 
 
@@ -62,7 +67,9 @@ def serve(connection):
     request = read_request(connection)
     while request is not None:
         echo = re.search(rb"toUInt64\((\d+)\)", request)
-        if mode == "page":
+        if mode == "tells":
+            answer(connection, request, b"500 No")
+        elif mode == "page":
             answer(connection, b"<html>Welcome!</html>" * 100)
         elif mode == "empty":
             answer(connection, b"")

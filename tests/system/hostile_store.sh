@@ -58,3 +58,17 @@ serve reset
 grep -q '^[1-9][0-9]* requests$' load.out || fail "$(cat load.out)"
 serve reset
 refuses '127.0.0.1' load --retry-for 0 "$store" a.cptlog
+
+say 'a server that tells the password'
+serve tells
+hidden='answered 500: sent Basic \*\*\* which is u:\*\*\*'
+CPT_CLICKHOUSE_PASSWORD=hunter2
+export CPT_CLICKHOUSE_PASSWORD
+for command in report log pprof culprit; do
+    "$CPT" $command "clickhouse://u@${store#clickhouse://}" >tells 2>&1 && fail "cpt $command succeeds"
+    grep -q hunter2 tells && fail "cpt $command shows the password: $(cat tells)"
+    grep -q "$(printf 'u:hunter2' | base64)" tells && fail "cpt $command shows what was sent: $(cat tells)"
+    true
+done
+refuses "$hidden" report "clickhouse://u@${store#clickhouse://}"
+refuses "$hidden" load --retry-for 0 "clickhouse://u@${store#clickhouse://}" a.cptlog

@@ -43,7 +43,7 @@ static void must(cpt_status status)
 
 /* --- The pools --- */
 
-static const char *const keys[] = {"a", "b", "c.d", "we ird", "z"};
+static const char *const keys[] = {"a", "b", "c.d", "we ird", "cpt.fragment", "z"};
 static const char *const statuses[] = {"200", "503", "ok", "5e2", "", "20.0", "-1"};
 static const char *const texts[] = {"eu",
                                     "3",

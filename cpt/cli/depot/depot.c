@@ -7,13 +7,19 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_crc32c.h"
+#include "wire/cpt_graph_log.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_parts.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -32,6 +38,7 @@ struct log {
     char *ids_path;
     struct cpti_input input;
     uint64_t bytes;
+    bool is_gone; /* it was removed meanwhile */
     int ids_file; /* -1: none */
     struct cpti_ids ids;
 };
@@ -124,12 +131,21 @@ static void open_ids(struct log *log)
     }
 }
 
-static int open_log(struct log *log, const char *path)
+/* @takes_graphs: it may be a graph log, too, which has no ids. */
+static int open_log(struct log *log, const char *path, bool takes_graphs)
 {
     int status;
 
     *log = (struct log){.path = path, .ids_file = -1};
-    status = cpti_log_open(&log->input, path);
+    status = cpti_input_open(&log->input, path);
+    if (status == CPTI_EXIT_DONE && log->input.kind == CPTI_INPUT_EMPTY) {
+        log->is_gone = cpti_input_is_gone(path);
+    }
+    if (status != CPTI_EXIT_DONE || log->is_gone ||
+        (takes_graphs && log->input.kind == CPTI_INPUT_GRAPHS)) {
+        return status;
+    }
+    status = cpti_log_accept(&log->input);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -172,10 +188,15 @@ static bool id_of(const struct cpt_record *record, unsigned char id[CPTI_ID_BYTE
 bool cpti_depot_is(const struct cpti_depot_wanted *wanted,
                    const struct cpt_record *record)
 {
+    const size_t from = wanted->is_end ? CPTI_ID_BYTES / 2 : 0;
     unsigned char id[CPTI_ID_BYTES];
 
-    if (!id_of(record, id) || memcmp(id, wanted->id, sizeof id) != 0) {
+    if (!id_of(record, id) ||
+        memcmp(id + from, wanted->id + from, sizeof id - from) != 0) {
         return false;
+    }
+    if (wanted->is_end) {
+        return record->has_trace_id;
     }
     return record->has_trace_id ||
            cpt_bytes_equal(
@@ -333,12 +354,38 @@ static int write_file(void *context, const void *data, size_t bytes)
     return fwrite(data, 1, bytes, context) != bytes;
 }
 
+/* Writes the ids to @file, the new one that @descriptor is. */
+static bool fill_ids(struct making *making, FILE *file, int descriptor)
+{
+    struct stat about;
+
+    (void)flock(descriptor, LOCK_EX | LOCK_NB); /* as long as its writer lives */
+    /* who may read the log may read these; without the log they are of no use */
+    return stat(making->log->path, &about) == 0 &&
+           fchmod(descriptor, about.st_mode & 0666) == 0 &&
+           cpti_ids_write(&making->head, making->places, making->count, write_file,
+                          file) == 0;
+}
+
+/* Puts the new ids in their place, unless the log is dropped meanwhile: who drops it
+ * removes the ids behind that, and these may come later. */
+static bool place_ids(const struct log *log, const char *temporary)
+{
+    if (rename(temporary, log->ids_path) != 0) {
+        return false;
+    }
+    if (access(log->path, F_OK) != 0 && errno == ENOENT) {
+        (void)unlink(log->ids_path);
+        return false;
+    }
+    return true;
+}
+
 /* Writes the ids beside and renames them. Whether that worked. */
 static bool write_ids(struct making *making)
 {
     const size_t capacity = strlen(making->log->ids_path) + sizeof ".XXXXXX";
     char *temporary = malloc(capacity);
-    struct stat about;
     int descriptor = -1;
     FILE *file = NULL;
     bool is_written = false;
@@ -349,13 +396,10 @@ static bool write_ids(struct making *making)
     (void)snprintf(temporary, capacity, "%s.XXXXXX", making->log->ids_path);
     descriptor = mkostemp(temporary, O_CLOEXEC);
     file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
-    if (file != NULL) { /* who may read the log may read these */
-        is_written = (stat(making->log->path, &about) != 0 ||
-                      fchmod(descriptor, about.st_mode & 0666) == 0) &&
-                     cpti_ids_write(&making->head, making->places, making->count,
-                                    write_file, file) == 0;
-        is_written = fclose(file) == 0 && is_written &&
-                     rename(temporary, making->log->ids_path) == 0;
+    if (file != NULL) {
+        is_written = fill_ids(making, file, descriptor);
+        is_written = fclose(file) == 0 && is_written;
+        is_written = is_written && place_ids(making->log, temporary);
     } else if (descriptor >= 0) {
         (void)close(descriptor);
     }
@@ -397,19 +441,120 @@ static int refresh(struct log *log, uint64_t rest_max, struct cpti_ids_head *hea
     return make_ids(log, head);
 }
 
-int cpti_depot_refresh(const char *path, uint64_t rest_max, struct cpti_ids_head *head,
-                       bool *is_kept)
+/* --- Graph logs --- */
+
+/* Counts the records of a graph log; damage is for who reads the graphs. */
+static int survey_graphs(struct log *log, struct cpti_ids_head *head)
+{
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = cpti_input_read,
+                                                   .context = &log->input};
+    struct cpt_log_reader *reader = cpt_graph_log_reader_new(&options, NULL);
+    cpt_status status = reader != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    *head = (struct cpti_ids_head){0};
+    while (status != CPT_END && status != CPT_NO_MEMORY && status != CPT_IO) {
+        struct cpt_record record;
+
+        status = cpt_log_reader_next(reader, &record, NULL);
+        if (status != CPT_OK) {
+            continue;
+        }
+        if (head->record_count++ == 0 || record.start_unix_ns < head->start_min_ns) {
+            head->start_min_ns = record.start_unix_ns;
+        }
+        if (record.start_unix_ns > head->start_max_ns) {
+            head->start_max_ns = record.start_unix_ns;
+        }
+    }
+    cpt_log_reader_free(reader);
+    return status == CPT_END
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%s: cannot be read: %s", cpti_quoted(log->path),
+                             cpt_status_sentence(status));
+}
+
+int cpti_depot_survey(const char *path, struct cpti_depot_log *about)
 {
     struct log log;
-    int status = open_log(&log, path);
+    int status = open_log(&log, path, true);
 
+    *about = (struct cpti_depot_log){.is_gone = false};
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    status = refresh(&log, rest_max, head);
-    *is_kept = log.ids_file >= 0;
+    about->is_gone = log.is_gone;
+    about->is_graphs = log.input.kind == CPTI_INPUT_GRAPHS;
+    if (about->is_graphs) {
+        status = survey_graphs(&log, &about->head);
+    } else if (!log.is_gone) {
+        status = refresh(&log, 0, &about->head);
+    }
+    about->has_ids = log.ids_file >= 0;
     close_log(&log);
     return status;
+}
+
+/* --- What was left --- */
+
+/* The unfinished file or the ids in @name, a hidden file of @folder, which is open as
+ * @file: whether it has no log, or no writer. */
+static bool is_left(int folder, const char *name, int file)
+{
+    enum { RANDOM_BYTES = 7 /* ".XXXXXX" */, QUIET_S = 60 };
+    static const char end[] = ".ids";
+    const size_t bytes = strlen(name);
+    const size_t end_bytes = sizeof end - 1;
+    unsigned char head[CPTI_HEAD_BYTES] = {0};
+    const ssize_t got = pread(file, head, sizeof head, 0);
+    enum cpti_input_kind kind = CPTI_INPUT_OTHER;
+    struct stat about;
+
+    if (got < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return false;
+    }
+    kind = cpti_input_kind_of(head, (size_t)got);
+    if (bytes > end_bytes + 1 && strcmp(name + bytes - end_bytes, end) == 0) {
+        char log[NAME_MAX + 1];
+
+        (void)snprintf(log, sizeof log, "%.*s", (int)(bytes - end_bytes - 1), name + 1);
+        return cpti_ids_begin(head, (size_t)got) &&
+               fstatat(folder, log, &about, AT_SYMLINK_NOFOLLOW) != 0 &&
+               errno == ENOENT;
+    }
+    /* one that is new may be locked soon */
+    return bytes > RANDOM_BYTES && name[bytes - RANDOM_BYTES] == '.' &&
+           (kind == CPTI_INPUT_LOG || kind == CPTI_INPUT_GRAPHS ||
+            kind == CPTI_INPUT_TREE || cpti_ids_begin(head, (size_t)got)) &&
+           about.st_mtime + QUIET_S < time(NULL) && flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
+void cpti_depot_sweep(const char *path)
+{
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = folder >= 0 ? fdopendir(folder) : NULL;
+    const struct dirent *entry;
+
+    if (directory == NULL) {
+        if (folder >= 0) {
+            (void)close(folder);
+        }
+        return;
+    }
+    while ((entry = readdir(directory)) != NULL) {
+        const int file = entry->d_name[0] == '.'
+                             ? openat(folder, entry->d_name,
+                                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                             : -1;
+
+        if (file >= 0 && is_left(folder, entry->d_name, file)) {
+            (void)unlinkat(folder, entry->d_name, 0);
+        }
+        if (file >= 0) {
+            (void)close(file);
+        }
+    }
+    (void)closedir(directory);
 }
 
 /* --- Finding --- */
@@ -482,9 +627,15 @@ int cpti_depot_find(const char *path, const struct cpti_depot_wanted *wanted,
     struct cpti_ids_head head;
     struct log log;
     cpt_status found = CPT_CORRUPT;
-    int status = open_log(&log, path);
+    int status = open_log(&log, path, false);
 
-    if (status != CPTI_EXIT_DONE) {
+    if (status != CPTI_EXIT_DONE || log.is_gone) {
+        close_log(&log);
+        return status;
+    }
+    if (wanted->is_end) { /* ids are sorted by their beginning */
+        status = walk_from(&log, &finding, 0);
+        close_log(&log);
         return status;
     }
     status = refresh(&log, CPTI_DEPOT_REST_BYTES, &head);

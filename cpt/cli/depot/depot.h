@@ -5,12 +5,18 @@
  *
  *      depot/  paths.cptlog   .paths.cptlog.ids       ids.h
  *              old.cptlog     .old.cptlog.ids
+ *              A.cptgraph
  *
  * Every command reads the folder as it reads any folder of logs: the files of ids are
  * hidden. Each log has its own, so nothing is wrong when a log comes, grows or goes. It
  * is made when it is missing, torn or of another file, and continued when its log has
  * grown; it is written beside and renamed, so a reader sees a whole one. In a folder
- * that cannot be written, logs are read as a whole instead.
+ * that cannot be written, logs are read as a whole instead. Graph logs lie there for
+ * those who read graphs; here they are counted and dropped only.
+ *
+ * Logs may be added and dropped while others read. A log is dropped before its ids, and
+ * who writes ids looks behind that whether their log is there still: so none are left
+ * alone. What is unfinished is hidden, and locked by its writer.
  *
  * Threads: any, of different logs.
  */
@@ -27,19 +33,34 @@ enum { CPTI_DEPOT_REST_BYTES = 1 << 20 };
 struct cpti_depot_wanted {
     struct cpt_bytes text;
     unsigned char id[CPTI_ID_BYTES];
+    bool is_end; /* `text` is the last 16 digits of the id: all records are looked at */
 };
 
 /* The path of the ids of the log at @path, which the caller frees; NULL without
  * memory. */
 char *cpti_depot_ids_path(const char *path);
 
+/* What a log is and has. */
+struct cpti_depot_log {
+    struct cpti_ids_head head; /* records, and their times */
+    bool is_graphs;            /* a graph log; it has no ids */
+    bool has_ids;
+    bool is_gone; /* it was removed meanwhile, which was told; nothing else is set */
+};
+
 /*
- * Makes the ids of the log at @path right, up to @rest_max bytes of its end, and sets
- * *@head. If they cannot be written, *@head is right nevertheless. *@is_kept says
- * whether they are there. enum cpti_exit: CPTI_EXIT_FAILED if the log cannot be read.
+ * Fills in @log for the path log or graph log at @path. Makes the ids of a path log
+ * right; if they cannot be written, all but has_ids is right nevertheless. enum
+ * cpti_exit: CPTI_EXIT_FAILED if it cannot be read.
  */
-int cpti_depot_refresh(const char *path, uint64_t rest_max, struct cpti_ids_head *head,
-                       bool *is_kept);
+int cpti_depot_survey(const char *path, struct cpti_depot_log *log);
+
+/*
+ * Removes from the folder at @path, not from those within it, what processes left that
+ * were killed: ids without their log, and unfinished files that their writer does
+ * not lock any more.
+ */
+void cpti_depot_sweep(const char *path);
 
 /*
  * Calls `record` for each record of @wanted in the log at @path, whose ids it makes

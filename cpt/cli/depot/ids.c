@@ -123,6 +123,11 @@ int cpti_ids_write(const struct cpti_ids_head *head, struct cpti_id_place *place
 
 /* --- Reading --- */
 
+bool cpti_ids_begin(const unsigned char *head, size_t bytes)
+{
+    return bytes >= sizeof magic && memcmp(head, magic, sizeof magic) == 0;
+}
+
 static uint64_t page_count_of(uint64_t id_count)
 {
     return id_count / CPTI_IDS_PAGE_ENTRIES + (id_count % CPTI_IDS_PAGE_ENTRIES != 0);

@@ -78,6 +78,9 @@ int cpti_ids_write(const struct cpti_ids_head *head, struct cpti_id_place *place
                    size_t count, int (*write)(void *context, const void *, size_t),
                    void *context);
 
+/* Whether the @bytes at @head are the beginning of a file of ids. */
+bool cpti_ids_begin(const unsigned char *head, size_t bytes);
+
 /* A file of ids that is read. */
 struct cpti_ids {
     cpt_log_read_at_fn read_at;

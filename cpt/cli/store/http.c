@@ -3,6 +3,7 @@
 /* http.c - the HTTP connection to one shard; see http.h */
 #include "cpt/cli/store/http.h"
 
+#include "cpt/cli/base/passwords.h"
 #include "cpt/cli/store/curl_library.h"
 #include "cpt/cli/store/row_binary.h"
 #include "cpt/cpt_alloc.h"
@@ -210,9 +211,11 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
 static cpt_status refuse(struct answer *answer, long code)
 {
     char text[CPT_ERROR_SENTENCE_BYTES];
-    size_t bytes = strcspn(answer->refusal, "\n");
     const bool is_busy = code == 429 || (code >= 502 && code <= 504);
+    size_t bytes;
 
+    cpti_password_hide_in(answer->refusal, answer->http->password); /* it may be told */
+    bytes = strcspn(answer->refusal, "\n");
     bytes = bytes > 160 ? 160 : bytes;
     (void)cpt_text_name((struct cpt_bytes){answer->refusal, bytes}, text, sizeof text);
     return cpt_error_set(answer->error, is_busy ? CPT_UNAVAILABLE : CPT_FAILED, 0,

@@ -6,6 +6,11 @@
  * Each statement is one POST, with wait_end_of_query: otherwise the server sends "200
  * OK" at once, and if it fails later, writes the error after the rows.
  *
+ * Every statement must be one that may be run twice: libcurl sends a POST again if a
+ * kept connection ends before a byte of the answer, whether the server has run it or
+ * not. Rows are the same row when they come again (tables.h); a column that is there is
+ * looked for once more.
+ *
  * Threads: one at a time.
  */
 #ifndef CPTI_STORE_HTTP_H

@@ -3,6 +3,7 @@
 /* question.c - a selection as a question to a database; see question.h */
 #include "cpt/cli/store/question.h"
 
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
@@ -91,11 +92,15 @@ struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
         .since_ns = selection->since_ns,
         .until_ns = selection->until_ns,
         .includes_forced = selection->includes_forced,
+        .includes_fragments = selection->includes_fragments,
         .includes_local_roots = selection->includes_local_roots,
         .weighs_all_one = selection->includes_forced && !selection->is_random_only,
     };
     if (selection->entry != NULL) {
         made->question.entry = cpt_bytes_of(selection->entry);
+        made->question.shown.data = made->shown;
+        made->question.shown.bytes =
+            cpti_name_shown(made->question.entry, made->shown, sizeof made->shown);
     }
     take_expression(&selection->expression, is_population, made);
     return made;

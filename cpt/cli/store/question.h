@@ -8,6 +8,7 @@
 #ifndef CPTI_CLI_QUESTION_H
 #define CPTI_CLI_QUESTION_H
 
+#include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/store/store.h"
 
@@ -19,6 +20,7 @@ struct cpti_question {
     struct cpti_store_value values[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_store_frame frames[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_condition_sign signs[CPTI_CONDITION_SIGNS_MAX];
+    char shown[CPTI_TEXT_BYTES]; /* holds question.shown */
 };
 
 /* The question of @selection; with @is_population without its terms with percentiles,

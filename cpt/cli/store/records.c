@@ -42,7 +42,8 @@ static void write_rows(struct cpti_rows *sql,
                       "stacks.id, stacks.self_ns FROM cpt_requests FINAL WHERE ");
     cpti_sql_range(sql, question);
     if (is_all) {
-        cpti_sql_add(sql, " AND (%s) AND (%s) AND (", cpti_sql_forced(question),
+        cpti_sql_add(sql, " AND (%s) AND (%s) AND (%s) AND (",
+                     cpti_sql_forced(question), cpti_sql_fragment(question),
                      cpti_sql_root(question));
         cpti_sql_selected(sql, question);
         cpti_sql_add(sql, " OR ");

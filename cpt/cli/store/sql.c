@@ -83,9 +83,15 @@ void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *que
     if (question->until_ns != UINT64_MAX) {
         cpti_sql_add(sql, " AND start_ns < %" PRIu64, question->until_ns);
     }
-    if (question->entry.data != NULL) {
+    if (question->entry.data != NULL && question->shown.bytes == 0) {
         cpti_sql_add(sql, " AND service = ");
         cpti_sql_hex(sql, question->entry);
+    } else if (question->entry.data != NULL) {
+        cpti_sql_add(sql, " AND service IN (");
+        cpti_sql_hex(sql, question->entry);
+        cpti_sql_add(sql, ", ");
+        cpti_sql_hex(sql, question->shown);
+        cpti_sql_add(sql, ")");
     }
 }
 
@@ -308,6 +314,14 @@ static void order_attribute(struct cpti_rows *sql, enum order order,
     cpti_sql_add(sql, ")))");
 }
 
+/* Whether the id of the trace is @value, or ends so: it has 16 bytes. */
+static void order_trace(struct cpti_rows *sql, const struct cpti_store_value *value)
+{
+    cpti_sql_add(sql,
+                 value->text.bytes == 8 ? "substring(trace_id, 9) = " : "trace_id = ");
+    cpti_sql_hex(sql, value->text);
+}
+
 /* Adds the condition that the left side of @term is in @order to @value. */
 static void add_order(struct cpti_rows *sql, enum order order,
                       const struct cpti_store_value *value,
@@ -330,6 +344,9 @@ static void add_order(struct cpti_rows *sql, enum order order,
     case CPTI_SUBJECT_FAILED:
     case CPTI_SUBJECT_LOCAL_ROOT:
         order_truth(sql, order, value, term);
+        break;
+    case CPTI_SUBJECT_TRACE_ID:
+        order_trace(sql, value);
         break;
     default:
         order_text(sql, order, value, term);
@@ -500,6 +517,14 @@ const char *cpti_sql_forced(const struct cpti_store_question *question)
     return question->includes_forced ? "1" : "is_forced = 0";
 }
 
+/* Of the attribute cpt.fragment, in hexadecimal digits. */
+const char *cpti_sql_fragment(const struct cpti_store_question *question)
+{
+    return question->includes_fragments
+               ? "1"
+               : "NOT has(attributes.key, unhex('6370742e667261676d656e74'))";
+}
+
 const char *cpti_sql_root(const struct cpti_store_question *question)
 {
     return question->includes_local_roots ? "1" : "is_local_root = 0";
@@ -515,7 +540,8 @@ void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *que
 {
     cpti_sql_add(sql, " WHERE ");
     cpti_sql_range(sql, question);
-    cpti_sql_add(sql, " AND (%s) AND (%s) AND w > 0 AND ", cpti_sql_forced(question),
+    cpti_sql_add(sql, " AND (%s) AND (%s) AND (%s) AND w > 0 AND ",
+                 cpti_sql_forced(question), cpti_sql_fragment(question),
                  cpti_sql_root(question));
     cpti_sql_selected(sql, question);
 }

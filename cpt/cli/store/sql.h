@@ -37,9 +37,10 @@ void cpti_sql_selected(struct cpti_rows *sql,
 void cpti_sql_undecided(struct cpti_rows *sql,
                         const struct cpti_store_question *question);
 
-/* The conditions that leave out forced requests, and the own records of inner services;
- * "1" if they count. */
+/* The conditions that leave out forced requests, fragments, and the own records of
+ * inner services; "1" if they count. */
 const char *cpti_sql_forced(const struct cpti_store_question *question);
+const char *cpti_sql_fragment(const struct cpti_store_question *question);
 const char *cpti_sql_root(const struct cpti_store_question *question);
 
 /* The weight of a request: "… AS w". */

@@ -136,11 +136,13 @@ struct cpti_store_question {
     uint64_t since_ns;
     uint64_t until_ns;      /* UINT64_MAX: no limit */
     struct cpt_bytes entry; /* data NULL: any service */
+    struct cpt_bytes shown; /* or this one, which is shown as the text in `entry` */
     const struct cpti_store_term *terms;
     size_t term_count;
     const struct cpti_condition_sign *signs; /* of the condition; none: it holds */
     size_t sign_count;
     bool includes_forced;
+    bool includes_fragments;
     bool includes_local_roots;
     bool weighs_all_one;                 /* each request counts 1 */
     const struct cpti_store_pick *picks; /* if not NULL: these, without the condition */
@@ -153,6 +155,7 @@ struct cpti_store_service {
     uint64_t record_count;     /* in the window and of the entry service */
     uint64_t local_root_count; /* excluded as inner services' own */
     uint64_t forced_count;     /* excluded as forced */
+    uint64_t fragment_count;   /* excluded as fragments */
     uint64_t selected_count;
 };
 

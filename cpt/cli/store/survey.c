@@ -92,10 +92,13 @@ static void write_services(struct cpti_rows *sql,
     (void)detail;
     cpti_sql_add(sql,
                  "SELECT service, count(), countIf(NOT (%s) AND c), "
-                 "countIf(NOT (%s) AND (%s) AND c), "
-                 "countIf((%s) AND (%s) AND c) FROM (SELECT service, is_forced, "
-                 "is_local_root, ",
-                 root, forced, root, forced, root);
+                 "countIf(NOT (%s) AND (%s) AND c), ",
+                 root, forced, root);
+    cpti_sql_add(sql,
+                 "countIf(NOT f AND (%s) AND (%s) AND c), "
+                 "countIf(f AND (%s) AND (%s) AND c) FROM (SELECT service, is_forced, "
+                 "is_local_root, (%s) AS f, ",
+                 forced, root, forced, root, cpti_sql_fragment(question));
     cpti_sql_selected(sql, question);
     cpti_sql_add(sql, " AS c FROM cpt_requests FINAL WHERE ");
     cpti_sql_range(sql, question);
@@ -113,6 +116,7 @@ static cpt_status read_service(const unsigned char **at, const unsigned char *en
         !cpti_row_get_u64(at, end, &service.record_count) ||
         !cpti_row_get_u64(at, end, &service.local_root_count) ||
         !cpti_row_get_u64(at, end, &service.forced_count) ||
+        !cpti_row_get_u64(at, end, &service.fragment_count) ||
         !cpti_row_get_u64(at, end, &service.selected_count)) {
         return CPT_TRUNCATED;
     }

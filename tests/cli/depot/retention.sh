@@ -18,3 +18,12 @@ ls -A depot
 cpt depot drop --before 2100-01-01T00:00:00Z depot
 ls -A depot
 cpt depot list depot; echo "exit $?"
+# what is no folder of logs, or no log, is not touched
+echo mine >notes.txt
+mkdir others
+cp notes.txt others/x.cptlog
+cpt depot drop notes.txt --keep 1; echo "exit $?"
+cpt depot list notes.txt; echo "exit $?"
+cpt depot drop others --keep 1; echo "exit $?"
+cat notes.txt others/x.cptlog
+ls -A . others | grep -c 'notes.*ids' || true
