@@ -217,7 +217,8 @@ static void warn_of_terms(const struct cpti_gather *gathers)
 
     if (entry != 0) {
         cpti_warn("the requests of the base entered at %s, the new ones at %s",
-                  cpti_quoted(base), cpti_quoted(other));
+                  cpti_printable(cpt_bytes_of(base)),
+                  cpti_printable(cpt_bytes_of(other)));
     }
     if (entry + where + window + forced > 1) {
         cpti_warn("base and new differ in %u terms of their selection, not in one: a "
@@ -335,8 +336,10 @@ static int init_command(struct diff_command *command,
     }
     command->selections[1] = command->selections[0];
     for (size_t i = 0; i < 2; i++) {
-        command->gathers[i] = (struct cpti_gather){.selection = &command->selections[i],
-                                                   .what = i == 0 ? "base" : "new"};
+        command->gathers[i] =
+            (struct cpti_gather){.selection = &command->selections[i],
+                                 .checks_time = !cpti_has(arguments, "cluster"),
+                                 .what = i == 0 ? "base" : "new"};
     }
     if (status == CPTI_EXIT_DONE) {
         status = init_views(command);

@@ -6,7 +6,6 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/gather/log_walk.h"
-#include "cpt/cli/gather/parts.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
@@ -28,6 +27,8 @@ struct plan_command {
     bool is_relative; /* which of them */
     uint64_t bytes_max;
     const struct cpt_tree *tree;
+    struct cpti_gather_share share; /* that was selected */
+    double deviation_ns;            /* of a request */
 };
 
 /* --- Options --- */
@@ -92,31 +93,39 @@ static int read_options(struct plan_command *command)
                              &command->sizing.rate, &unused);
 }
 
-/* Fills in what depends on the requests in @tree. */
+/* Fills in what depends on the requests in @tree. Without --probability they are traced
+ * as those in the logs were. */
 static void complete_plan(struct plan_command *command, const struct cpt_tree *tree)
 {
-    const double left_out = (double)cpt_tree_count_find(tree, "forced_excluded") +
-                            (double)cpt_tree_count_find(tree, "local_root_excluded");
-    const double traced = (double)cpti_parts_records(tree) - left_out;
-    const double selected = (double)cpt_tree_request_count(tree);
     const double mean_ns = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
+    struct cpt_sizing *sizing = &command->sizing;
 
-    command->sizing.slice = traced > selected ? selected / traced : 1;
-    command->sizing.within_ns =
+    command->deviation_ns = cpt_sizing_deviation_ns(tree);
+    if (sizing->probability > 0) {
+        sizing->slice = command->share.requests;
+        sizing->deviation_ns = command->deviation_ns;
+    } else {
+        sizing->slice = command->share.records;
+        sizing->probability = command->share.traced;
+    }
+    sizing->within_ns =
         command->is_relative ? command->within * mean_ns : command->within;
 }
 
 /* --- As JSON --- */
 
-static void put_json(const struct cpt_sizing *sizing, const struct cpt_tree *tree)
+static void put_json(const struct plan_command *command)
 {
-    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
+    const struct cpt_sizing *sizing = &command->sizing;
+    const struct cpt_tree *tree = command->tree;
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
     cpti_tree_json(&json, tree);
-    cpti_json_ns(&json, "deviation_ns", mean.deviation_ns);
-    cpti_json_rough(&json, "slice", sizing->slice);
+    cpti_json_ns(&json, "deviation_ns", command->deviation_ns);
+    cpti_json_rough(&json, "slice", command->share.requests);
+    cpti_json_rough(&json, "record_slice", command->share.records);
+    cpti_json_rough(&json, "probability", sizing->probability);
     cpti_json_ns(&json, "within_ns", sizing->within_ns);
     cpti_json_float(&json, "confidence", sizing->confidence);
     cpti_json_float(&json, "power", sizing->power);
@@ -186,20 +195,33 @@ static void add_goal(struct cpti_table *table, const struct cpt_sizing *sizing,
     }
 }
 
-static int print_plan(const struct cpt_sizing *sizing, const struct cpt_tree *tree)
+/* "5.4 % of the requests, 74.5 % of the records" */
+static void print_slice(const struct plan_command *command)
 {
-    static const char *const headings[] = {"of the slice", "traced", "of all", "time",
-                                           "what for"};
-    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    struct cpti_table table = cpti_table_of(headings, 5);
+    const struct cpti_gather_share *share = &command->share;
     char text[32];
 
-    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
-        add_goal(&table, sizing, tree, (enum cpt_sizing_goal)goal);
+    (void)printf("slice: %.4g %% of the %s", share->requests * 100,
+                 share->is_known ? "requests" : "records");
+    if (share->is_known && fabs(share->records - share->requests) > 1e-9) {
+        (void)printf(", %.4g %% of the records", share->records * 100);
     }
-    cpti_tree_print(tree, NULL);
-    (void)printf("slice: %.4g %% of the requests; single ones deviate by %s ms\n",
-                 sizing->slice * 100, cpti_ms(mean.deviation_ns, text));
+    (void)printf("; single ones deviate by %s ms\n",
+                 cpti_ms(command->deviation_ns, text));
+}
+
+static int print_plan(const struct plan_command *command)
+{
+    const struct cpt_sizing *sizing = &command->sizing;
+    static const char *const headings[] = {"of the slice", "traced", "of all", "time",
+                                           "what for"};
+    struct cpti_table table = cpti_table_of(headings, 5);
+
+    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
+        add_goal(&table, sizing, command->tree, (enum cpt_sizing_goal)goal);
+    }
+    cpti_tree_print(command->tree, NULL);
+    print_slice(command);
     (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
                  sizing->confidence * 100);
     return cpti_table_print(&table);
@@ -214,10 +236,10 @@ static int print_whole(void *context, size_t row_max)
 
     (void)row_max;
     if (cpti_has(command->arguments, "json")) {
-        put_json(&command->sizing, command->tree);
+        put_json(command);
         return CPTI_EXIT_DONE;
     }
-    return print_plan(&command->sizing, command->tree);
+    return print_plan(command);
 }
 
 static int show(struct plan_command *command, const struct cpt_tree *tree)
@@ -233,6 +255,10 @@ static int show(struct plan_command *command, const struct cpt_tree *tree)
         cpti_warn("%" PRIu64 " requests do not tell well how much requests vary",
                   count);
     }
+    if (!command->share.is_known && command->share.records < 1) {
+        cpti_warn("a tree and a database do not tell what the requests weigh that were "
+                  "not selected: the slice is a part of the records; give the logs");
+    }
     complete_plan(command, tree);
     command->tree = tree;
     return cpti_capped_print(&capped);
@@ -244,10 +270,9 @@ static int run(const struct cpti_arguments *arguments)
                                    .sizing = {.struct_bytes = sizeof command.sizing,
                                               .confidence = 0.95,
                                               .power = 0.8,
-                                              .share = 1,
-                                              .probability = 1},
+                                              .share = 1},
                                    .within = 0.01};
-    struct cpt_tree *tree = NULL;
+    struct cpti_gather gather = {.counts_all = true};
     bool is_usable = false;
     int status = read_options(&command);
 
@@ -255,12 +280,13 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_capped_option(arguments, &command.bytes_max);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_operands(arguments, &tree, &is_usable);
+        status = cpti_gather_arguments(&gather, arguments, &is_usable);
     }
     if (is_usable) {
-        status = cpti_exit_last(status, show(&command, tree));
+        command.share = cpti_gather_share(&gather);
+        status = cpti_exit_last(status, show(&command, gather.tree));
     }
-    cpt_tree_free(tree);
+    cpt_tree_free(gather.tree);
     return status;
 }
 
@@ -272,7 +298,8 @@ static const struct cpti_option options[] = {
     {"power", 0, "PART",
      "the part of such differences that must be detected; default: 0.8"},
     {"probability", 0, "PART",
-     "the part of the requests counted by --share that is traced; default: 1"},
+     "the part of the requests counted by --share that will be traced; default: as in "
+     "the logs, by the weights of their records"},
     {"share", 0, "PART",
      "the part of all requests that could be in the log, for example 1% for the log of "
      "an experiment with one request in a hundred; default: 1"},
@@ -298,7 +325,8 @@ const struct cpti_command cpti_command_plan = {
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
         "Measures in a log how much the latencies of the selected requests vary, and "
-        "which part of all requests they are. Prints how many of them are needed to "
+        "which part of all requests they are, by their weights. Prints how many of "
+        "them are needed to "
         "know their mean latency to --within, to know the difference between the means "
         "of two sets to --within, and to detect a difference of that size in most "
         "cases (--power). The columns:\n"
@@ -312,9 +340,16 @@ const struct cpti_command cpti_command_plan = {
         "\n"
         "Rare slices need many requests: the slowest hundredth of an experiment with "
         "one request in a hundred is one request of 10,000.\n"
+        "\n"
+        "Without --probability the requests to come are traced as those in the logs "
+        "were: by a keep rule, say, that takes all slow requests and 2 % of the "
+        "others. "
+        "Then few records may stand for many requests, and selected ones of unequal "
+        "weights have to be more. With --probability each has the same chance.\n"
         "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
-        "With --json the object has slice (a part of 1), deviation_ns of a single "
-        "request, and mean, difference and seen, each with slice_requests, "
+        "With --json the object has slice (a part of 1 of the requests), record_slice "
+        "(of the records), probability, deviation_ns of a single request, and mean, "
+        "difference and seen, each with slice_requests, "
         "traced_requests, all_requests and seconds (null without --rate). Later "
         "versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,

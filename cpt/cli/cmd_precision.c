@@ -43,6 +43,7 @@ struct precision {
     uint64_t bytes_max;
     const struct cpt_tree *all;   /* the requests, by stack */
     struct cpt_false_rows *cells; /* by count, then threshold */
+    double *deviations_ns;        /* of the nodes of the sample */
     uint32_t *node_counts; /* for the first count and threshold; NULL if not tried */
 };
 
@@ -138,7 +139,10 @@ static int try_all(struct precision *precision)
 
     precision->cells = calloc(precision->count_count * precision->threshold_count,
                               sizeof *precision->cells);
-    if (precision->cells == NULL) {
+    precision->deviations_ns =
+        calloc(cpt_tree_node_count(tree), sizeof *precision->deviations_ns);
+    if (precision->cells == NULL || precision->deviations_ns == NULL ||
+        cpt_sample_deviations(precision->sample, precision->deviations_ns) != CPT_OK) {
         return cpti_failed("out of memory");
     }
     if (is_tried(precision, 0)) {
@@ -299,7 +303,7 @@ static int put_json(const struct precision *precision, size_t row_max)
         cpti_json_open(&json, NULL, '{');
         cpti_by_json(&json, tree, chances[i].node, precision->by);
         cpti_json_ns(&json, "mean_ns", stats.self.mean_ns);
-        cpti_json_ns(&json, "deviation_ns", stats.self.deviation_ns);
+        cpti_json_ns(&json, "deviation_ns", precision->deviations_ns[chances[i].node]);
         cpti_json_rough(&json, "predicted", chances[i].chance);
         cpti_json_rough(&json, "observed", observed_chance(precision, chances[i].node));
         cpti_json_close(&json);
@@ -419,7 +423,8 @@ static int print_rows(const struct precision *precision, size_t row_max)
         cpti_table_cell(&table, "%.3f", chances[i].chance);
         cpti_table_cell(&table, isnan(observed) ? "-" : "%.3f", observed);
         cpti_table_cell(&table, "%s", cpti_ms(stats.self.mean_ns, text));
-        cpti_table_cell(&table, "%s", cpti_ms(stats.self.deviation_ns, text));
+        cpti_table_cell(&table, "%s",
+                        cpti_ms(precision->deviations_ns[chances[i].node], text));
         cpti_by_text(tree, chances[i].node, precision->by, text, sizeof text);
         cpti_table_cell(&table, "%s", text);
     }
@@ -506,6 +511,7 @@ static int run(const struct cpti_arguments *arguments)
     cpt_sample_free(precision.sample);
     cpt_view_free(precision.view);
     free(precision.cells);
+    free(precision.deviations_ns);
     free(precision.node_counts);
     return status;
 }
@@ -546,6 +552,10 @@ const struct cpti_command cpti_command_precision = {
         "brackets, the predictions from their variances. If the log has fewer than "
         "twice the requests of a sample, there is only the prediction. Another --seed "
         "draws other pairs.\n"
+        "\n"
+        "If the records have unequal weights, as a keep rule leaves them, a sample is "
+        "of as many records, each with its weight; the deviation is that of all "
+        "requests that they stand for.\n"
         "\n"
         "Trust a difference if it is above a threshold that has almost no false rows "
         "at your number of requests. Or use the column q of 'cpt diff', which does "

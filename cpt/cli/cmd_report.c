@@ -6,11 +6,13 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/print/blind_print.h"
+#include "cpt/cli/print/by_print.h"
 #include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/gain_print.h"
 #include "cpt/cli/print/group_print.h"
 #include "cpt/cli/print/html_report.h"
 #include "cpt/cli/print/quantile_print.h"
+#include "cpt/cli/print/report_rows.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -32,14 +34,15 @@ enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS
 
 /* One run of the command. */
 struct report {
-    const struct cpt_tree *tree;
-    const struct cpt_tree_walk *walk;
+    const struct cpt_tree *tree; /* of stacks */
+    enum cpti_by by;             /* what a row is */
+    bool is_by;                  /* --by was given */
+    struct cpti_report_rows rows;
     double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; default 0.5 and 0.99 */
     size_t quantile_count;
     bool is_asked;           /* --quantiles was given */
-    struct cpti_views views; /* of --cluster; without views */
-    struct cpt_cluster_error *errors;
-    uint64_t bytes_max; /* of the answer; 0: no limit */
+    struct cpti_views views; /* of --by and --cluster */
+    uint64_t bytes_max;      /* of the answer; 0: no limit */
     bool is_json;
     bool has_drags;  /* some requests have */
     uint32_t *ranks; /* of the rows by time; NULL: all are shown */
@@ -59,22 +62,20 @@ static bool is_shown(const struct report *report, uint32_t index, struct rest *r
         return true;
     }
     rest->row_count++;
-    rest->self_ns += cpt_tree_walk_row(report->walk, index)->self_ns;
+    rest->self_ns += report->rows.rows[index].self_ns;
     return false;
 }
 
-/* The statistics of a node, with errors by cluster if there are clusters. */
-static struct cpt_stats stats_of(const struct report *report, uint32_t node)
+/* Whether errors are by cluster. */
+static bool has_clusters(const struct report *report)
 {
-    struct cpt_stats stats = cpt_stats_of(report->tree, node);
+    return report->views.cluster_key != NULL;
+}
 
-    if (report->errors != NULL) {
-        const struct cpt_clusters_summary summary =
-            cpt_clusters_summary(report->views.clusters[CPTI_BY_STACK]);
-
-        cpt_clusters_apply(&summary, &report->errors[node], &stats);
-    }
-    return stats;
+/* Those of the rows; NULL: none. They know the latency, too. */
+static const struct cpt_clusters *clusters_of(const struct report *report)
+{
+    return report->views.clusters[report->by];
 }
 
 /* --- As JSON --- */
@@ -82,17 +83,18 @@ static struct cpt_stats stats_of(const struct report *report, uint32_t node)
 static void put_quantiles(struct cpti_json *json, const struct report *report,
                           uint32_t node)
 {
+    const struct cpt_tree *tree = report->rows.whole;
+
     cpti_json_open(json, "quantiles", '[');
     for (size_t i = 0; i < report->quantile_count; i++) {
         struct cpt_quantile found =
-            cpt_quantile_of(report->tree, node, report->quantiles[i], CPTI_CONFIDENCE);
+            cpt_quantile_of(tree, node, report->quantiles[i], CPTI_CONFIDENCE);
 
-        if (report->errors !=
-            NULL) { /* by cluster only those of the latency are known */
+        if (has_clusters(report)) { /* only those of the latency are known */
             found.low_ns = -INFINITY;
             found.high_ns = INFINITY;
         }
-        cpti_quantile_json(json, report->tree, node, &found);
+        cpti_quantile_json(json, tree, node, &found);
     }
     cpti_json_close(json);
 }
@@ -106,9 +108,9 @@ static void put_latency_quantiles(struct cpti_json *json, const struct report *r
     cpti_json_open(json, "latency_quantiles", '[');
     for (size_t i = 0; i < report->quantile_count; i++) {
         const struct cpt_quantile found = cpti_quantile_of_latency(
-            report->tree, report->views.clusters[CPTI_BY_STACK], report->quantiles[i]);
+            report->rows.self, clusters_of(report), report->quantiles[i]);
 
-        cpti_quantile_json(json, report->tree, CPT_TREE_ROOT, &found);
+        cpti_quantile_json(json, report->rows.self, CPT_TREE_ROOT, &found);
     }
     cpti_json_close(json);
 }
@@ -125,11 +127,12 @@ static void put_mean(struct cpti_json *json, const char *key, double ns)
 }
 
 /* What a node would give back. Errors by cluster are not known of it. */
-static void put_gain(struct cpti_json *json, const struct report *report, uint32_t node)
+static void put_gain(struct cpti_json *json, const struct report *report,
+                     const struct cpti_report_row *row)
 {
-    struct cpt_gain gain = cpt_gain_of(report->tree, node);
+    struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
 
-    if (report->errors != NULL) {
+    if (has_clusters(report)) {
         gain.drag.error_ns = INFINITY;
         gain.time.error_ns = INFINITY;
     }
@@ -137,14 +140,14 @@ static void put_gain(struct cpti_json *json, const struct report *report, uint32
 }
 
 static void put_row(struct cpti_json *json, const struct report *report,
-                    const struct cpt_tree_row *row, double latency_ns)
+                    const struct cpti_report_row *row, double latency_ns)
 {
-    const struct cpt_tree *tree = report->tree;
-    const struct cpt_stats stats = stats_of(report, row->node);
+    const struct cpt_tree *tree = report->rows.whole;
+    const struct cpt_stats stats = cpti_report_row_stats(&report->rows, row);
 
     cpti_json_row(json);
     cpti_json_open(json, NULL, '{');
-    cpti_tree_stack_json(json, tree, row->node);
+    cpti_by_json(json, tree, row->node, report->by);
     cpti_json_unsigned(json, "self_ns", row->self_ns);
     cpti_json_unsigned(json, "inclusive_ns", row->inclusive_ns);
     put_mean(json, "self_mean_ns", stats.self.mean_ns);
@@ -160,9 +163,11 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_json_unsigned(json, "max_ns", stats.max_ns);
     cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
     cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
-    cpti_trust_json(json, &stats, report->errors != NULL);
+    cpti_trust_json(json, &stats, has_clusters(report),
+                    !has_clusters(report) &&
+                        cpt_stats_heaviness(tree, row->node).is_infinite);
     if (report->has_drags) {
-        put_gain(json, report, row->node);
+        put_gain(json, report, row);
     }
     if (report->is_asked) {
         put_quantiles(json, report, row->node);
@@ -173,23 +178,24 @@ static void put_row(struct cpti_json *json, const struct report *report,
 static void put_report(const struct report *report)
 {
     struct cpti_json json = {.file = stdout};
-    const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
-
+    const struct cpt_stats all = cpti_report_latency(&report->rows);
     struct rest rest = {0};
 
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, report->tree, &all, report->errors != NULL);
-    cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
+    cpti_tree_json_stats(&json, report->tree, &all, has_clusters(report));
+    cpti_cluster_json(&json, &report->views, report->by);
+    if (report->is_by) {
+        cpti_json_text(&json, "by", cpti_by_words[report->by]);
+    }
     put_latency_quantiles(&json, report);
     if (report->has_drags) {
         cpti_json_unsigned(&json, "drag_requests",
                            cpt_gain_request_count(report->tree));
     }
     cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
+    for (uint32_t i = 0; i < report->rows.count; i++) {
         if (is_shown(report, i, &rest)) {
-            put_row(&json, report, cpt_tree_walk_row(report->walk, i),
-                    all.inclusive.mean_ns);
+            put_row(&json, report, &report->rows.rows[i], all.inclusive.mean_ns);
         }
     }
     cpti_json_row(&json);
@@ -205,31 +211,55 @@ static void put_report(const struct report *report)
 
 /* --- As a table --- */
 
-/* The mean drag of a node; nothing if none is known. */
+/* The mean drag of a row; nothing if none is known. */
 static void add_drag(struct cpti_table *table, const struct report *report,
-                     uint32_t node)
+                     const struct cpti_report_row *row)
 {
     char text[32];
 
     if (report->has_drags) {
-        const struct cpt_gain gain = cpt_gain_of(report->tree, node);
+        const struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
 
         cpti_table_cell(table, "%s",
                         gain.known_count != 0 ? cpti_ms(gain.drag.mean_ns, text) : "-");
     }
 }
 
-static void add_row(struct cpti_table *table, const struct report *report,
-                    const struct cpt_tree_row *row, uint64_t latency_ns)
+/* The last cell: a frame below those of its callers, or the name of a group. */
+static void add_name(struct cpti_table *table, const struct report *report,
+                     const struct cpti_report_row *row)
 {
-    const struct cpt_stats stats = cpt_stats_of(report->tree, row->node);
+    const struct cpt_tree *tree = report->rows.whole;
     char frame[CPT_TREE_FRAME_TEXT_BYTES];
     char above_frame[CPT_TREE_FRAME_TEXT_BYTES] = "";
-    uint32_t above;
+
+    if (report->by != CPTI_BY_STACK) {
+        cpti_by_text(tree, row->node, report->by, frame, sizeof frame);
+        cpti_table_cell(table, "%s", frame);
+        return;
+    }
+    (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
+    if (row->depth > 40) {
+        cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
+        return;
+    }
+    cpti_table_cell(table, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
+    (void)cpt_tree_frame_text(tree, cpt_tree_parent(tree, row->node), above_frame,
+                              sizeof above_frame);
+    cpti_table_short(table, "%*s%s", (int)(row->depth - 1) * 2, "",
+                     cpti_name_below(frame, above_frame));
+}
+
+static void add_row(struct cpti_table *table, const struct report *report,
+                    const struct cpti_report_row *row)
+{
+    const struct cpt_tree *tree = report->rows.whole;
+    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
+    const uint64_t latency_ns = report->rows.latency_ns;
     char text[32];
 
     cpti_table_cell(table, "%s", cpti_ms((double)row->self_ns, text));
-    add_drag(table, report, row->node);
+    add_drag(table, report, row);
     cpti_table_cell(table, "%s", cpti_ms((double)row->inclusive_ns, text));
     cpti_table_cell(
         table, "%.1f%%",
@@ -238,24 +268,16 @@ static void add_row(struct cpti_table *table, const struct report *report,
     cpti_table_cell(table, "%s", cpti_ms(stats.present_mean_ns, text));
     for (size_t i = 0; i < report->quantile_count; i++) {
         const uint64_t time_ns =
-            cpt_stats_quantile_ns(report->tree, row->node, report->quantiles[i]);
+            cpt_stats_quantile_ns(tree, row->node, report->quantiles[i]);
 
         cpti_table_cell(table, "%s", cpti_ms((double)time_ns, text));
     }
-    (void)cpt_tree_frame_text(report->tree, row->node, frame, sizeof frame);
-    if (row->depth > 40) {
-        cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
-    } else {
-        cpti_table_cell(table, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
-        above = cpt_tree_parent(report->tree, row->node);
-        (void)cpt_tree_frame_text(report->tree, above, above_frame, sizeof above_frame);
-        cpti_table_short(table, "%*s%s", (int)(row->depth - 1) * 2, "",
-                         cpti_name_below(frame, above_frame));
-    }
+    add_name(table, report, row);
 }
 
 /* The last row: what is not shown. */
-static void add_rest(struct cpti_table *table, const struct rest *rest)
+static void add_rest(struct cpti_table *table, const struct report *report,
+                     const struct rest *rest)
 {
     char text[32];
 
@@ -266,7 +288,8 @@ static void add_rest(struct cpti_table *table, const struct rest *rest)
     for (size_t i = 2; i < table->column_count; i++) {
         cpti_table_cell(table, "-");
     }
-    cpti_table_cell(table, "(%" PRIu64 " more stacks)", rest->row_count);
+    cpti_table_cell(table, "(%" PRIu64 " more %ss)", rest->row_count,
+                    cpti_by_words[report->by]);
 }
 
 /* The table without rows. @texts has room for the names of the quantiles. */
@@ -286,27 +309,27 @@ static struct cpti_table table_of(const struct report *report,
     for (size_t i = 0; i < report->quantile_count; i++) {
         headings[count++] = cpti_quantile_name(report->quantiles[i], texts[i]);
     }
-    headings[count++] = "frame";
+    headings[count++] =
+        report->by == CPTI_BY_STACK ? "frame" : cpti_by_words[report->by];
     return cpti_table_of(headings, count);
 }
 
 static int print_report(const struct report *report)
 {
-    const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
-    const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
+    const struct cpt_stats all = cpti_report_latency(&report->rows);
     char texts[QUANTILES_MAX][16];
     struct rest rest = {0};
     struct cpti_table table = table_of(report, texts);
     int status;
 
-    for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
+    for (uint32_t i = 0; i < report->rows.count; i++) {
         if (is_shown(report, i, &rest)) {
-            add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+            add_row(&table, report, &report->rows.rows[i]);
         }
     }
-    add_rest(&table, &rest);
-    cpti_tree_print_stats(report->tree, NULL, &all, report->errors != NULL);
-    cpti_cluster_print(&report->views, CPTI_BY_STACK);
+    add_rest(&table, report, &rest);
+    cpti_tree_print_stats(report->tree, NULL, &all, has_clusters(report));
+    cpti_cluster_print(&report->views, report->by);
     if (report->has_drags) {
         (void)printf("drags: of %" PRIu64 " of %" PRIu64 " requests\n",
                      cpt_gain_request_count(report->tree),
@@ -318,52 +341,13 @@ static int print_report(const struct report *report)
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
                      "is exact\n\n",
                      1 / CPT_STATS_QUANTILE_ERROR);
-        status =
-            cpti_quantiles_print(report->tree, report->views.clusters[CPTI_BY_STACK],
-                                 report->quantiles, report->quantile_count);
+        status = cpti_quantiles_print(report->rows.self, clusters_of(report),
+                                      report->quantiles, report->quantile_count);
     }
     return status;
 }
 
 /* --- The command --- */
-
-/* A row to be ranked. */
-struct ranked {
-    uint64_t inclusive_ns;
-    uint32_t index;
-};
-
-/* By time with all below it. A row comes after those above it, which have no less. */
-static int by_time(const void *left, const void *right)
-{
-    const struct ranked *a = left;
-    const struct ranked *b = right;
-
-    if (a->inclusive_ns != b->inclusive_ns) {
-        return a->inclusive_ns > b->inclusive_ns ? -1 : 1;
-    }
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-/* Ranks the rows, the root excepted. false without memory. */
-static bool rank_rows(struct report *report)
-{
-    const uint32_t count = cpt_tree_walk_count(report->walk);
-    struct ranked *all = calloc(count, sizeof *all);
-
-    report->ranks = calloc(count, sizeof *report->ranks);
-    for (uint32_t i = 0; i < count && all != NULL; i++) {
-        all[i] = (struct ranked){cpt_tree_walk_row(report->walk, i)->inclusive_ns, i};
-    }
-    if (all != NULL && report->ranks != NULL) {
-        qsort(all + 1, count - 1, sizeof *all, by_time);
-        for (uint32_t i = 1; i < count; i++) {
-            report->ranks[all[i].index] = i - 1;
-        }
-    }
-    free(all);
-    return all != NULL && report->ranks != NULL;
-}
 
 /* See struct cpti_capped. */
 static int print_rows(void *context, size_t row_max)
@@ -380,26 +364,26 @@ static int print_rows(void *context, size_t row_max)
 
 static int show(const struct cpti_arguments *arguments, struct report *report)
 {
-    struct cpt_tree_walk *walk =
-        cpt_tree_walk_new(NULL, report->tree, CPT_TREE_BY_TIME);
     struct cpti_capped capped = {
         .bytes_max = report->bytes_max, .print = print_rows, .context = report};
-    int status = CPTI_EXIT_FAILED;
+    int status =
+        cpti_report_rows_init(&report->rows, report->tree, &report->views, report->by);
 
-    if (walk == NULL) {
-        return cpti_failed("out of memory");
-    }
-    report->walk = walk;
     report->is_json = cpti_has(arguments, "json");
     report->has_drags = cpt_gain_request_count(report->tree) != 0;
-    capped.row_count = cpt_tree_walk_count(walk) - 1;
-    if (report->bytes_max == 0 || rank_rows(report)) {
+    capped.row_count = report->rows.count;
+    if (status == CPTI_EXIT_DONE && report->bytes_max != 0) {
+        report->ranks = calloc((size_t)report->rows.count + 1, sizeof *report->ranks);
+        if (report->ranks == NULL ||
+            !cpti_report_rows_rank(&report->rows, report->ranks)) {
+            status = cpti_failed("out of memory");
+        }
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_print(&capped);
-    } else {
-        (void)cpti_failed("out of memory");
     }
     free(report->ranks);
-    cpt_tree_walk_free(walk);
+    cpti_report_rows_deinit(&report->rows);
     return status;
 }
 
@@ -428,20 +412,7 @@ static int read_quantiles(struct report *report, const struct cpti_arguments *ar
     return status;
 }
 
-/* The errors by cluster of all nodes. enum cpti_exit. */
-static int find_errors(struct report *report)
-{
-    cpt_status status = CPT_NO_MEMORY;
-
-    report->errors = calloc(cpt_tree_node_count(report->tree), sizeof *report->errors);
-    if (report->errors != NULL) {
-        status = cpt_clusters_errors(NULL, report->views.clusters[CPTI_BY_STACK],
-                                     report->tree, report->errors);
-    }
-    return cpti_status_exit(status);
-}
-
-/* Reads the operands; with --cluster also into clusters. As cpti_gather(). */
+/* Reads the operands; with --by and --cluster also into views. As cpti_gather(). */
 static int gather(struct report *report, const struct cpti_arguments *arguments,
                   struct cpt_tree **tree, bool *is_usable)
 {
@@ -449,31 +420,31 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
     struct cpti_gather gather = {
         .may_be_empty = cpti_has(arguments, "allow-empty"),
         .omits_sources = cpti_has(arguments, "no-source"),
+        .checks_time = key == NULL,
     };
-    int status = CPTI_EXIT_DONE;
-    int exit_status = CPTI_EXIT_DONE;
+    int status = cpti_views_init(&report->views, 1U << report->by, &gather);
 
-    if (key != NULL) {
-        status = cpti_views_cluster(&report->views, key, 1U << CPTI_BY_STACK, &gather);
+    if (status == CPTI_EXIT_DONE && key != NULL) {
+        status = cpti_views_cluster(&report->views, key, 1U << report->by, &gather);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_arguments(&gather, arguments, is_usable);
     }
     *tree = gather.tree;
     report->tree = gather.tree;
-    if (*is_usable && key != NULL) {
-        exit_status = cpti_views_check(&report->views, &gather);
-        if (exit_status == CPTI_EXIT_DONE) {
-            exit_status = find_errors(report);
-        }
+    if (*is_usable) {
+        const int exit_status = cpti_views_check(&report->views, &gather);
+
         *is_usable = exit_status == CPTI_EXIT_DONE;
+        status = cpti_exit_last(status, exit_status);
     }
-    return cpti_exit_last(status, exit_status);
+    return status;
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct report report = {0};
+    struct report report = {.by = cpti_by_of(arguments),
+                            .is_by = cpti_has(arguments, "by")};
     struct cpt_tree *tree = NULL;
     bool is_usable = false;
     int status;
@@ -504,7 +475,6 @@ static int run(const struct cpti_arguments *arguments)
     if (is_usable) {
         status = cpti_exit_last(status, show(arguments, &report));
     }
-    free(report.errors);
     cpti_views_deinit(&report.views);
     cpt_tree_free(tree);
     return status;
@@ -513,6 +483,8 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the largest rows"),
+    {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
+     CPTI_BY_WORDS},
     {"quantiles", 0, "PARTS",
      "print these quantiles instead of p50 and p99: 50%,90%,99.9%"},
     {"cluster", 0, "KEY",
@@ -537,6 +509,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt report paths.cptlog", "where the requests of a log spent their time"},
     {"cpt report logs/", "the same of all logs in a folder"},
+    {"cpt report --by service paths.cptlog", "which services the time is in"},
     {"cpt report --where arm=treatment --since 15m paths.cptlog",
      "the same for one arm of an experiment, in the last quarter of an hour"},
     {"cpt report --group-by failure paths.cptlog",
@@ -570,42 +543,54 @@ const struct cpti_command cpti_command_report = {
         "'presence' and 'when present' tell them apart. Two rows may come from "
         "different requests. Quantiles are accurate to 0.4 %; --quantiles chooses "
         "others, and prints 95 % intervals of those of the latency, by ranks.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
-        "With --group-by KEY there is a row for each value of KEY, the most requests "
-        "first, with the mean and quantiles of their latency. Requests without KEY are "
-        "one group; beyond 32 values the smallest groups become one. The attribute "
-        "failure says why a request failed, failure.why says it in a sentence.\n"
         "\n"
-        "With --blind-spots there is a row for each service and reason why its callers "
-        "have no path of it: unsupported (it sent none: it does not trace, or the ask "
-        "or the path was stripped on the way), undecodable, size and folded (its path "
-        "did not fit the budget), failed, cached, shared, limit. Shares are of the "
-        "mean latency; 'spots' are segments, 'requests' those that had one. It needs "
-        "logs: a tree has no reasons.\n"
-        "\n"
-        "Where requests have drags: without the stack they gain at least 'drag ms', "
-        "its "
-        "largest drag in each, and at most its time. --drag prints both ends for each "
-        "frame over all its stacks ('drag', 'path'), with 95 % intervals. Drags do not "
-        "add up.\n"
-        "\n"
-        "With --json the object has rows, all nodes of the tree, each with stack (root "
-        "first), self_ns, inclusive_ns, presence and more; other fields say what was "
-        "selected. With --quantiles there are latency_quantiles, and each row has "
-        "quantiles, each with ns, its 95 % interval low_ns to high_ns (null where "
-        "there are too few requests for that "
-        "end), and bucket_low_ns to bucket_high_ns, between which ns is known. Later "
-        "versions may add fields.\n"
-        "\n"
-        "With --html the report is one file for a browser, which needs no other file "
-        "and no network. It shows the average path as an icicle or flame graph, with "
-        "zoom and search, also by keyboard; all stacks with intervals and "
-        "distributions; and, if a path log was read, one request of each range of "
-        "latency over time. With --base and --new, as in 'cpt diff', it shows both "
-        "sides, and colours the frames whose own time changed significantly (q below "
-        "0.01). It has up to 100,000 stacks, with all significant changes; what is "
-        "beyond is counted and summed. 'cpt web' serves the same page, which then asks "
-        "further.",
+        "With --by the rows are services, names of components, or edges, in all stacks "
+        "together, most own time first; 'self ms' adds up to the mean latency here, "
+        "too. An edge \"A -> B\" is what the calls of B cost A: the time of B itself, "
+        "its queues, the network between them, and blind spots. 'incl ms' is the time "
+        "in a row or below it, which counts once where a name occurs several times on "
+        "a stack; rows contain each other, so it does not add up. The other columns "
+        "are those of this time. This needs path logs, as a tree has only sums by "
+        "stack.",
+    .description_rest = CPTI_SELECT_TEXT
+    "\n\n" CPTI_COUNT_TEXT "\n\n"
+    "With --group-by KEY there is a row for each value of KEY, the most requests "
+    "first, with the mean and quantiles of their latency. Requests without KEY are "
+    "one group; beyond 32 values the smallest groups become one. The attribute "
+    "failure says why a request failed, failure.why says it in a sentence.\n"
+    "\n"
+    "With --blind-spots there is a row for each service and reason why its callers "
+    "have no path of it: unsupported (it sent none: it does not trace, or the ask "
+    "or the path was stripped on the way), undecodable, size and folded (its path "
+    "did not fit the budget), failed, cached, shared, limit. Shares are of the "
+    "mean latency; 'spots' are segments, 'requests' those that had one. It needs "
+    "logs: a tree has no reasons.\n"
+    "\n"
+    "Where requests have drags: without the stack they gain at least 'drag ms', "
+    "its "
+    "largest drag in each, and at most its time. --drag prints both ends for each "
+    "frame over all its stacks ('drag', 'path'), with 95 % intervals. Drags do not "
+    "add up.\n"
+    "\n"
+    "With --json the object has rows, all nodes of the tree, each with stack (root "
+    "first; with --by the one name of the row), self_ns, inclusive_ns, presence "
+    "and more; other fields say what was "
+    "selected. With --quantiles there are latency_quantiles, and each row has "
+    "quantiles, each with ns, its 95 % interval low_ns to high_ns (null where "
+    "there are too few requests for that "
+    "end), and bucket_low_ns to bucket_high_ns, between which ns is known. Later "
+    "versions may add fields.\n"
+    "\n"
+    "With --html the report is one file for a browser, which needs no other file "
+    "and no network. It shows the average path as an icicle or flame graph, with "
+    "zoom and search, also by keyboard; all stacks with intervals and "
+    "distributions; and, if a path log was read, one request of each range of "
+    "latency over time. With --base and --new, as in 'cpt diff', it shows both "
+    "sides, and colours the frames whose own time changed significantly (q below "
+    "0.01). It has up to 100,000 stacks, with all significant changes; what is "
+    "beyond is counted and summed. With --by it has a table of services, names or "
+    "edges instead of the graph. 'cpt web' serves the same page, which then asks "
+    "further.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

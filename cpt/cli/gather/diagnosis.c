@@ -198,9 +198,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     add_bytes(&diagnosis->services, record->service);
     is_left = is_in_window(selection, record);
     diagnosis->in_window_count += is_left;
-    is_left =
-        is_left && (selection->entry == NULL ||
-                    cpt_bytes_equal(record->service, cpt_bytes_of(selection->entry)));
+    is_left = is_left && cpti_selection_enters(selection, record->service);
     diagnosis->entered_count += is_left;
     for (size_t i = 0; i < diagnosis->term_count; i++) {
         struct term *term = &diagnosis->terms[i];

@@ -6,6 +6,7 @@
 #include "cpt/cli/gather/cluster_key.h"
 #include "cpt/cpt_path.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -157,6 +158,7 @@ void cpti_gain_clusters_apply(const struct cpti_gain_clusters *gains,
 
         cpt_clusters_apply(&summary, &gains->errors[i][found], &stats);
         *means[i] = stats.self;
+        means[i]->skewness = NAN; /* as without clusters: cpt_gain.h */
         gain->is_rare = gain->is_rare || stats.is_rare;
     }
 }

@@ -11,10 +11,12 @@
 #include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/gather/workers.h"
+#include "aggregate/cpt_serial.h"
 #include "aggregate/cpt_tree.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,37 +239,78 @@ static void warn_of_duplicates(const struct cpti_gather *gather)
     }
 }
 
+const char *cpti_gather_left_text(const struct cpti_gather_tally *tally,
+                                  char text[CPTI_GATHER_LEFT_BYTES])
+{
+    enum { EACH = CPTI_GATHER_LEFT_BYTES / 3 };
+    const struct {
+        uint64_t count;
+        const char *what;
+    } kinds[] = {
+        {tally->forced_count, "forced left out, see --include-forced"},
+        {tally->fragment_count, "fragments left out, see --include-fragments"},
+        {tally->local_root_count, "of inner services' own left out, see --entry"},
+    };
+    size_t at = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].count != 0) {
+            at += (size_t)snprintf(text + at, EACH, "; %" PRIu64 " %s", kinds[i].count,
+                                   kinds[i].what);
+        }
+    }
+    return text;
+}
+
+/* What was left out of @tree, as text. */
+static const char *left_text(const struct cpt_tree *tree,
+                             char text[CPTI_GATHER_LEFT_BYTES])
+{
+    const struct cpti_gather_tally tally = {
+        .forced_count = cpt_tree_count_find(tree, "forced_excluded"),
+        .fragment_count = cpt_tree_count_find(tree, "fragments_excluded"),
+        .local_root_count = cpt_tree_count_find(tree, "local_root_excluded")};
+
+    return cpti_gather_left_text(&tally, text);
+}
+
+/* Says if the requests of @gather that are near in time resemble each other. */
+static void warn_of_time(const struct cpti_gather *gather, struct cpt_serial *serial)
+{
+    const struct cpt_serial_result result =
+        serial != NULL ? cpt_serial_test(serial) : (struct cpt_serial_result){0};
+
+    if (result.is_found) {
+        cpti_warn("%s%srequests near in time resemble each other: errors, which take "
+                  "them as independent, are too small by a factor of about %.1f (p %s "
+                  "%.2g); give --cluster what they have in common: minute, host, user",
+                  gather->what != NULL ? gather->what : "",
+                  gather->what != NULL ? ": " : "", sqrt(result.inflation),
+                  result.p_value < 1e-6 ? "<" : "=", fmax(result.p_value, 1e-6));
+    }
+}
+
 /* Says that no request was selected, and what the reason may be. @is_diagnosed: terms
  * follow. */
 static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
 {
     const struct cpt_bytes unseen = cpti_selection_unseen(gather->selection);
-    const uint64_t forced = cpt_tree_count_find(gather->tree, "forced_excluded");
-    const uint64_t roots = cpt_tree_count_find(gather->tree, "local_root_excluded");
     const uint64_t records = cpti_parts_records(gather->tree);
     const char *for_what = gather->what != NULL ? " for " : "";
     const char *what = gather->what != NULL ? gather->what : "";
-    char forced_text[96] = "";
-    char roots_text[96] = "";
+    char left[CPTI_GATHER_LEFT_BYTES];
     char percentile_text[96];
 
     if (unseen.bytes != 0 && !is_diagnosed) {
         return cpti_failed("no request is selected%s%s: no record has '%s'", for_what,
                            what, cpti_quoted_bytes(unseen));
     }
-    if (forced != 0) {
-        (void)snprintf(forced_text, sizeof forced_text,
-                       "; %" PRIu64 " forced left out, see --include-forced", forced);
-    }
-    if (roots != 0) {
-        (void)snprintf(roots_text, sizeof roots_text,
-                       "; %" PRIu64 " of inner services' own left out, see --entry",
-                       roots);
-    }
     return cpti_failed(
-        "no request is selected%s%s, of %" PRIu64 " record%s%s%s%s%s%s", for_what, what,
+        "no request is selected%s%s, of %" PRIu64 " record%s%s%s%s%s", for_what, what,
         records, records == 1 ? "" : "s",
-        percentile_reason(gather->selection, percentile_text), forced_text, roots_text,
+        percentile_reason(gather->selection, percentile_text),
+        left_text(gather->tree, left),
         cpti_selection_is_doubtful(gather->selection)
             ? "; what follows a single '=' is the value to its end: expressions have "
               "'=='"
@@ -279,12 +322,12 @@ static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
 static int check_count(const struct cpti_gather *gather, const char *const *paths,
                        size_t path_count)
 {
+    char left[CPTI_GATHER_LEFT_BYTES];
     /* what was left out for its kind held for all terms */
-    const bool is_diagnosed =
-        cpti_selection_has_terms(gather->selection) && !gather->met_tree &&
-        cpt_tree_count_find(gather->tree, "forced_excluded") == 0 &&
-        cpt_tree_count_find(gather->tree, "local_root_excluded") == 0 &&
-        cpti_diagnosis_is_possible(paths, path_count);
+    const bool is_diagnosed = cpti_selection_has_terms(gather->selection) &&
+                              !gather->met_tree &&
+                              left_text(gather->tree, left)[0] == '\0' &&
+                              cpti_diagnosis_is_possible(paths, path_count);
     int status;
 
     if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
@@ -304,7 +347,8 @@ static int check_count(const struct cpti_gather *gather, const char *const *path
 static int finish(struct cpti_gather_run *run, const char *const *paths,
                   size_t path_count)
 {
-    int status = check_services(&run->services);
+    int status =
+        run->gathers[0].is_list ? CPTI_EXIT_DONE : check_services(&run->services);
 
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_samples(run);
@@ -313,6 +357,7 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
         const struct cpti_gather *gather = &run->gathers[i];
 
         warn_of_duplicates(gather);
+        warn_of_time(gather, run->serials[i]);
         status = check_count(gather, paths, path_count);
         if (status == CPTI_EXIT_DONE && run->services.count == 1) {
             status = cpti_status_exit(
@@ -345,6 +390,43 @@ static int init_seen(struct cpti_gather_run *run)
     return run->seen != NULL ? CPTI_EXIT_DONE
                              : cpti_failed("no memory or random numbers to find "
                                            "duplicates; see --keep-duplicates");
+}
+
+/* The weight of @records records in requests; @more is their weight beyond one each. */
+static double requests_of(double records, uint64_t more)
+{
+    return records + (double)more / (double)CPT_WEIGHT_ONE;
+}
+
+struct cpti_gather_share cpti_gather_share(const struct cpti_gather *gather)
+{
+    const struct cpt_tree *tree = gather->tree;
+    double whole = (double)cpt_tree_count_find(tree, CPTI_COUNT_WHOLE);
+    double chosen = (double)cpt_tree_count_find(tree, CPTI_COUNT_CHOSEN);
+    const double requests =
+        requests_of(whole, cpt_tree_count_find(tree, CPTI_COUNT_WHOLE_WEIGHT));
+    const double part =
+        requests_of(chosen, cpt_tree_count_find(tree, CPTI_COUNT_CHOSEN_WEIGHT)) /
+        requests;
+    struct cpti_gather_share share = {.is_known = whole > 0 && !gather->met_tree};
+
+    if (share.is_known) {
+        share.requests = part;
+        share.traced = whole / requests;
+    } else {
+        chosen = (double)cpt_tree_request_count(tree);
+        whole = (double)cpti_parts_records(tree) -
+                (double)cpt_tree_count_find(tree, "forced_excluded") -
+                (double)cpt_tree_count_find(tree, "fragments_excluded") -
+                (double)cpt_tree_count_find(tree, "local_root_excluded");
+        whole = fmax(whole, chosen);
+    }
+    share.records = whole > 0 ? chosen / whole : 1;
+    if (!share.is_known) {
+        share.requests = share.records;
+        share.traced = chosen / cpt_tree_weight(tree);
+    }
+    return share;
 }
 
 /* The first pass, and empty samples. */

@@ -22,8 +22,8 @@
  * the first record in their order counts.
  *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
- * its own selection. Requests of several entry services are never put together: that
- * is an error, which lists the services.
+ * its own selection. Requests of several entry services are never averaged together:
+ * that is an error, which lists the services.
  */
 #ifndef CPTI_CLI_GATHER_H
 #define CPTI_CLI_GATHER_H
@@ -75,10 +75,16 @@ struct cpti_gather {
      * logs of a folder. NULL: each path stands for itself. */
     const struct cpti_source *sources;
     size_t source_count;
+    /* Says if requests near in time resemble each other, as errors take them as
+     * independent (cpt_serial.h). */
+    bool checks_time;
+    bool counts_all;          /* the tree gets the counts of struct cpti_gather_share */
     bool names_place;         /* if @request fails, a message says at which record */
     uint64_t tree_duplicates; /* out: that had been left out of trees among operands */
     bool may_be_empty;        /* an empty selection is not a failure */
-    bool omits_sources;       /* the tree does not note the names of the logs */
+    bool is_list; /* @request makes a list, which averages nothing, so the requests may
+                     have entered at several services; the tree is not to be used */
+    bool omits_sources; /* the tree does not note the names of the logs */
     bool needs_order; /* @request needs the order of segments, which no database has */
     bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
 };
@@ -97,10 +103,46 @@ static inline int cpti_status_exit(cpt_status status)
 struct cpti_gather_tally {
     uint64_t record_count;
     uint64_t forced_count; /* left out */
+    uint64_t fragment_count;
     uint64_t local_root_count;
     uint64_t duplicate_count; /* selected, but counted before */
     uint64_t unchecked_count; /* selected, and not compared with all others */
+    /* If gather->counts_all: what the terms choose from, and what they choose. The
+     * weight is that beyond one for each record, as a cpt_weight. */
+    uint64_t whole_count;
+    uint64_t whole_weight;
+    uint64_t chosen_count;
+    uint64_t chosen_weight;
 };
+
+/* Counts why a record, which is counted elsewhere, does not count. */
+static inline void cpti_gather_tally_add(struct cpti_gather_tally *tally,
+                                         enum cpti_selected selected)
+{
+    tally->forced_count += selected == CPTI_FORCED_EXCLUDED;
+    tally->fragment_count += selected == CPTI_FRAGMENT_EXCLUDED;
+    tally->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
+}
+
+/* Says in @text what was left out for its kind, "; 3 forced left out, see …"; empty:
+ * none was. Returns @text. */
+enum { CPTI_GATHER_LEFT_BYTES = 3 * 80 };
+const char *cpti_gather_left_text(const struct cpti_gather_tally *tally,
+                                  char text[CPTI_GATHER_LEFT_BYTES]);
+
+/* What part of all requests was selected. */
+struct cpti_gather_share {
+    bool is_known;  /* all inputs were logs */
+    double records; /* the part of the records */
+    double
+        requests; /* the part of the requests that they stand for, by their weights */
+    double
+        traced; /* records by requests: the part of all requests that is in the logs */
+};
+
+/* That of the requests in @gather, which counts all, after cpti_gather(). If it is not
+ * known, all parts are those of the records. */
+struct cpti_gather_share cpti_gather_share(const struct cpti_gather *gather);
 
 /* Adds them to the counts of @tree. Errors of cpt_tree_count_add(). */
 cpt_status cpti_gather_count(struct cpt_tree *tree,

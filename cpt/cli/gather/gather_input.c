@@ -10,6 +10,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/parts.h"
 #include "cpt/cli/gather/tree_file.h"
+#include "aggregate/cpt_serial.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_shape.h"
@@ -24,9 +25,13 @@ int cpti_gather_run_init(struct cpti_gather_run *run)
     if (run->shapes == NULL) {
         return cpti_failed("out of memory");
     }
+    memset(run->serials, 0, sizeof run->serials);
     for (size_t i = 0; i < run->gather_count; i++) {
+        const bool checks_time = run->gathers[i].checks_time;
+
         run->gathers[i].tree = cpt_tree_new(NULL, NULL);
-        if (run->gathers[i].tree == NULL) {
+        run->serials[i] = checks_time ? cpt_serial_new(NULL) : NULL;
+        if (run->gathers[i].tree == NULL || (checks_time && run->serials[i] == NULL)) {
             return cpti_failed("out of memory");
         }
     }
@@ -39,6 +44,10 @@ void cpti_gather_run_deinit(struct cpti_gather_run *run)
         free(run->services.names[i]);
     }
     run->services = (struct cpti_gather_services){0};
+    for (size_t i = 0; i < run->gather_count; i++) {
+        cpt_serial_free(run->serials[i]);
+        run->serials[i] = NULL;
+    }
     cpt_log_shapes_free(run->shapes);
 }
 
@@ -66,16 +75,44 @@ bool cpti_gather_run_enters(struct cpti_gather_run *run, const char *name)
 
 /* --- Logs --- */
 
-/* Whether @record counts for @selection. Counts it. */
-static bool is_selected(struct cpti_selection *selection,
+/* Adds the weight of a request to *@weight, but for one; a sum ends at its limit. */
+static void add_weight(uint64_t *weight, cpt_weight more)
+{
+    more -= CPT_WEIGHT_ONE;
+    *weight = more > UINT64_MAX - *weight ? UINT64_MAX : *weight + more;
+}
+
+/* Counts @record among all, and among those that are selected. */
+static void count_whole(const struct cpti_selection *selection,
+                        struct cpti_gather_tally *tally,
+                        const struct cpt_record *record, bool is_chosen)
+{
+    const cpt_weight weight = cpti_selection_weight(selection, record);
+
+    if (weight == 0 || !cpti_selection_may_count(selection, record)) {
+        return;
+    }
+    tally->whole_count++;
+    add_weight(&tally->whole_weight, weight);
+    if (is_chosen) {
+        tally->chosen_count++;
+        add_weight(&tally->chosen_weight, weight);
+    }
+}
+
+/* Whether @record counts for @gather. Counts it. */
+static bool is_selected(const struct cpti_gather *gather,
                         struct cpti_gather_tally *tally,
                         const struct cpt_record *record)
 {
-    const enum cpti_selected selected = cpti_selection_counts(selection, record);
+    const enum cpti_selected selected =
+        cpti_selection_counts(gather->selection, record);
 
+    if (gather->counts_all) {
+        count_whole(gather->selection, tally, record, selected == CPTI_SELECTED);
+    }
     tally->record_count++;
-    tally->forced_count += selected == CPTI_FORCED_EXCLUDED;
-    tally->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
+    cpti_gather_tally_add(tally, selected);
     return selected == CPTI_SELECTED;
 }
 
@@ -87,9 +124,14 @@ cpt_status cpti_gather_count(struct cpt_tree *tree,
         uint64_t count;
     } counts[] = {{"records", tally->record_count},
                   {"forced_excluded", tally->forced_count},
+                  {"fragments_excluded", tally->fragment_count},
                   {"local_root_excluded", tally->local_root_count},
                   {"duplicates", tally->duplicate_count},
-                  {"duplicates_unchecked", tally->unchecked_count}};
+                  {"duplicates_unchecked", tally->unchecked_count},
+                  {CPTI_COUNT_WHOLE, tally->whole_count},
+                  {CPTI_COUNT_WHOLE_WEIGHT, tally->whole_weight},
+                  {CPTI_COUNT_CHOSEN, tally->chosen_count},
+                  {CPTI_COUNT_CHOSEN_WEIGHT, tally->chosen_weight}};
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == CPT_OK; i++) {
@@ -217,6 +259,11 @@ static int add_request(struct cpti_log_walk *walk, const struct cpt_record *reco
         return cpti_log_skip(
             walk, "the tree cannot take it: a limit of aggregation is reached");
     }
+    if (run->serials[index] != NULL &&
+        cpt_serial_add(run->serials[index], record->start_unix_ns,
+                       record->latency_ns) != CPT_OK) {
+        return cpti_failed("out of memory");
+    }
     exit_status = report_request(gather, record, path, times, weight);
     if (exit_status == CPTI_EXIT_FAILED && gather->names_place) {
         cpti_warn("%s: record %" PRIu64 " at byte %" PRIu64 ": so it cannot be added",
@@ -266,8 +313,9 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
 
     run->has_mark = false;
     for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
-        if (is_selected(run->gathers[i].selection, &run->tallies[i], record) &&
-            cpti_gather_run_enters(run, cpti_quoted_bytes(record->service))) {
+        if (is_selected(&run->gathers[i], &run->tallies[i], record) &&
+            (cpti_gather_run_enters(run, cpti_quoted_bytes(record->service)) ||
+             run->gathers[i].is_list)) {
             exit_status = add_record(walk, record, i);
         }
     }
@@ -293,6 +341,9 @@ static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
 
     for (size_t i = 0; i < run->gather_count; i++) {
         selections[i] = run->gathers[i].selection;
+        if (run->gathers[i].counts_all) {
+            walk.selection_count = 0; /* what is passed over is not weighed */
+        }
     }
     status = cpti_log_walk(&walk);
     skipped_count = walk.skipped_count + walk.lost_count;
@@ -320,6 +371,12 @@ static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
 
 /* --- Trees --- */
 
+/* Whether the @note of a tree, a name as it is shown, is the service @entry. */
+static bool is_noted(const char *note, const char *entry)
+{
+    return strcmp(note, entry) == 0 || strcmp(note, cpti_quoted(entry)) == 0;
+}
+
 static int check_tree(struct cpti_gather_run *run, const struct cpti_input *input,
                       const struct cpt_tree *tree)
 {
@@ -333,11 +390,11 @@ static int check_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
                 cpti_input_name(input));
         }
         if (entry != NULL && cpt_tree_note_find(tree, "entry") != NULL &&
-            strcmp(cpt_tree_note_find(tree, "entry"), cpti_quoted(entry)) != 0) {
+            !is_noted(cpt_tree_note_find(tree, "entry"), entry)) {
             return cpti_failed(
                 "%s: its requests entered at %s, not at %s", cpti_input_name(input),
                 cpti_printable(cpt_bytes_of(cpt_tree_note_find(tree, "entry"))),
-                cpti_quoted(entry));
+                cpti_printable(cpt_bytes_of(entry)));
         }
     }
     return CPTI_EXIT_DONE;

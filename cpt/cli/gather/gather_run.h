@@ -19,6 +19,13 @@
 
 struct cpt_log_part;
 struct cpt_log_shapes;
+struct cpt_serial;
+
+/* The counts of the tree of a gather that counts all; see struct cpti_gather_tally. */
+#define CPTI_COUNT_WHOLE         "whole_records"
+#define CPTI_COUNT_WHOLE_WEIGHT  "whole_weight"
+#define CPTI_COUNT_CHOSEN        "chosen_records"
+#define CPTI_COUNT_CHOSEN_WEIGHT "chosen_weight"
 
 /* Entry services of selected requests, escaped for printing. */
 struct cpti_gather_services {
@@ -37,6 +44,7 @@ struct cpti_gather_run {
     struct cpt_log_shapes *shapes; /* of the records that this thread met */
     struct cpti_gather_tally tallies[CPTI_GATHERS_MAX]; /* of the log being read */
     struct cpti_sample samples[CPTI_GATHERS_MAX];
+    struct cpt_serial *serials[CPTI_GATHERS_MAX]; /* NULL: it does not check times */
     struct cpti_seen *seen;     /* all threads share it; NULL: duplicates count */
     struct cpti_parts *parts;   /* the trees that were met; all threads share it */
     struct cpti_seen_mark mark; /* of the record being read */

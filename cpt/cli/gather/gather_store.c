@@ -106,6 +106,7 @@ static cpt_status meet_service(void *context, const struct cpti_store_service *s
     struct found *found = context;
     const struct cpti_gather_tally tally = {.record_count = service->record_count,
                                             .forced_count = service->forced_count,
+                                            .fragment_count = service->fragment_count,
                                             .local_root_count =
                                                 service->local_root_count};
     const cpt_status status = cpti_gather_count(found->tree, &tally);
@@ -144,6 +145,9 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
     found->rest_count++;
     if (selected == CPTI_FORCED_EXCLUDED) {
         return cpt_tree_count_add(found->tree, "forced_excluded", 1);
+    }
+    if (selected == CPTI_FRAGMENT_EXCLUDED) {
+        return cpt_tree_count_add(found->tree, "fragments_excluded", 1);
     }
     if (selected == CPTI_LOCAL_ROOT_EXCLUDED) {
         return cpt_tree_count_add(found->tree, "local_root_excluded", 1);

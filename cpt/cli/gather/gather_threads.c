@@ -9,9 +9,11 @@
 #include "cpt/cli/gather/parts.h"
 #include "cpt/cli/gather/tree_file.h"
 #include "cpt/cli/gather/workers.h"
+#include "aggregate/cpt_serial.h"
 #include "aggregate/cpt_tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What one thread gathers: a run with trees, selections (which note the keys they met)
  * and services of its own. */
@@ -68,6 +70,7 @@ static int init_share(struct share *share, const struct cpti_gather_run *whole)
     share->run.services = (struct cpti_gather_services){0};
     share->run.gathers = share->gathers;
     share->run.shapes = NULL;
+    memset(share->run.serials, 0, sizeof share->run.serials);
     for (size_t i = 0; i < whole->gather_count; i++) {
         share->selections[i] = *whole->gathers[i].selection;
         share->selections[i].scratch = (struct cpti_scratch){0}; /* one a thread */
@@ -115,6 +118,10 @@ static int join_share(struct cpti_gather_run *whole, struct share *share)
         if (exit_status == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
             exit_status = cpti_status_exit(
                 cpti_tree_absorb(&whole->gathers[i].tree, &share->gathers[i].tree));
+        }
+        if (exit_status == CPTI_EXIT_DONE && whole->serials[i] != NULL) {
+            exit_status = cpti_status_exit(
+                cpt_serial_join(whole->serials[i], share->run.serials[i]));
         }
         if (exit_status == CPTI_EXIT_DONE && share->gathers[i].context != NULL) {
             exit_status = cpti_status_exit(whole->gathers[i].threads->join(

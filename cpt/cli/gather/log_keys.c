@@ -3,7 +3,7 @@
 /* log_keys.c - attributes of the logs on a command line; see log_keys.h */
 #include "cpt/cli/gather/log_keys.h"
 
-#include "cpt/cli/base/folders.h"
+#include "cpt/cli/base/brief.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/diagnosis.h"
@@ -14,10 +14,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Logs that are looked into, and records of each; the longest word. */
-enum { FILES_MAX = 16, RECORDS_MAX = 1000, WORD_BYTES_MAX = 128 };
+enum { FILES_MAX = CPTI_BRIEF_FILES_MAX, RECORDS_MAX = 1000, WORD_BYTES_MAX = 128 };
 
 struct keys {
     bool has_terms;
@@ -115,27 +114,13 @@ int cpti_log_keys_print(bool has_terms, const char *prefix, size_t count,
                         .key_bytes = has_terms && strchr(prefix, '=') != NULL
                                          ? (size_t)(strchr(prefix, '=') - prefix)
                                          : 0};
-    struct cpti_arguments files = {.operands = calloc(count + 1, sizeof(char *))};
-    FILE *silence = fopen("/dev/null", "we");
+    struct cpti_brief brief;
 
-    cpti_messages_to(silence);
-    for (size_t i = 0; i < count && files.operands != NULL && silence != NULL; i++) {
-        struct stat about;
-
-        if (stat(words[i], &about) == 0 &&
-            (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode))) {
-            files.operands[files.operand_count++] = words[i];
-        }
+    cpti_brief_init(&brief, NULL, count, words);
+    for (size_t i = 0; i < brief.count; i++) {
+        walk_file(&keys, brief.files.operands[i]);
     }
-    if (files.operand_count != 0 && cpti_folders_open(&files) == CPTI_EXIT_DONE) {
-        for (size_t i = 0; i < files.operand_count && i < FILES_MAX; i++) {
-            walk_file(&keys, files.operands[i]);
-        }
-    }
-    cpti_messages_to(NULL);
-    if (silence != NULL) {
-        (void)fclose(silence);
-    }
+    cpti_brief_deinit(&brief);
     if (keys.words.count != 0) {
         qsort(keys.words.all, keys.words.count, sizeof keys.words.all[0],
               compare_words);
@@ -144,7 +129,6 @@ int cpti_log_keys_print(bool has_terms, const char *prefix, size_t count,
         (void)printf("%s\n", keys.words.all[i]);
     }
     cpti_names_deinit(&keys.words);
-    cpti_arguments_deinit(&files);
     return CPTI_EXIT_DONE;
 }
 

@@ -321,8 +321,8 @@ static cpt_status note_again(struct cpt_tree *tree)
 /* What @tree left out of the records that it selected. */
 static uint64_t left_out(const struct cpt_tree *tree)
 {
-    static const char *const keys[] = {"forced_excluded", "local_root_excluded",
-                                       "duplicates"};
+    static const char *const keys[] = {"forced_excluded", "fragments_excluded",
+                                       "local_root_excluded", "duplicates"};
     uint64_t count = 0;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -347,6 +347,7 @@ static bool are_too_many(struct met *reading, const struct cpt_tree *tree)
         reading->left_count = left;
     }
     reading->is_odd = reading->is_odd || cpt_tree_note_find(tree, "forced") != NULL ||
+                      cpt_tree_note_find(tree, "fragments") != NULL ||
                       cpt_tree_note_find(tree, "duplicates") != NULL;
     reading->request_count = requests > UINT64_MAX - reading->request_count
                                  ? UINT64_MAX

@@ -46,6 +46,8 @@ static int init_part(struct cpti_tails *tails, size_t side, enum cpti_tail_part 
 
     *gather = (struct cpti_gather){.selection = selection_of(tails, side, part),
                                    .what = side_names[side],
+                                   .checks_time = part == CPTI_TAIL_ALL &&
+                                                  tails->cluster_key == NULL,
                                    .may_be_empty = part != CPTI_TAIL_ALL};
     if (part == CPTI_TAIL_ALL && tails->cluster_key != NULL) {
         return cpti_views_cluster(&tails->views[side][part], tails->cluster_key,

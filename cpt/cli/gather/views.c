@@ -5,6 +5,7 @@
 
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/cluster_key.h"
+#include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log_shape.h"
 
@@ -322,7 +323,7 @@ int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *g
     return views->cluster_key != NULL ? check_clusters(views, gather) : CPTI_EXIT_DONE;
 }
 
-/* --- Comparing them --- */
+/* --- Reading them --- */
 
 struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
                                  const struct cpti_views *views, enum cpti_by by)

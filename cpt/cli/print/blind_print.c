@@ -200,7 +200,7 @@ static int print(const struct blind *blind, const struct cpt_tree *tree)
 
 int cpti_blind_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"cluster", "quantiles", "max-bytes",
+    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes",
                                          "group-by"};
     struct cpti_gather gather = {.omits_sources = cpti_has(arguments, "no-source"),
                                  .request = add_request};

@@ -267,7 +267,7 @@ static int prepare(struct report *report, const struct cpti_arguments *arguments
 
 int cpti_gain_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"quantiles", "group-by", "blind-spots"};
+    static const char *const others[] = {"by", "quantiles", "group-by", "blind-spots"};
     struct cpti_gather gather = {.may_be_empty = cpti_has(arguments, "allow-empty"),
                                  .omits_sources = cpti_has(arguments, "no-source")};
     struct report report = {.is_json = cpti_has(arguments, "json")};

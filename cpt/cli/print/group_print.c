@@ -75,7 +75,7 @@ static int print_groups(const struct cpti_label_groups *groups,
 
 int cpti_group_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"cluster", "quantiles", "max-bytes"};
+    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes"};
     struct cpti_label_groups groups;
     struct cpt_tree *tree = NULL;
     bool is_usable = false;

@@ -17,6 +17,10 @@
 
 enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
 
+/* How the label holder_request is shown: ids of traces have one notation, and numbers
+ * above 2^53 are changed by many readers of JSON. */
+static const char holder_trace[] = "holder_trace";
+
 /* --- For people --- */
 
 size_t cpti_path_stack(const struct cpt_path *path, uint32_t frame, uint32_t *stack)
@@ -62,9 +66,14 @@ static void remark_label(struct remarks *remarks, const struct cpt_path *path,
     int is_name;
     const char *word = cpt_label_word(label->key, &is_name);
 
+    if (label->key == CPT_LABEL_AGAIN) {
+        return; /* it is for programs */
+    }
     if (word != NULL && label->is_name) {
         remark(remarks, "%s %.400s", word,
                cpti_quoted_bytes(cpt_path_name(path, (cpt_name_id)label->value)));
+    } else if (label->key == CPT_LABEL_HOLDER_REQUEST) {
+        remark(remarks, "%s %016" PRIx64, holder_trace, label->value);
     } else if (word != NULL) {
         remark(remarks, "%s %" PRIu64, word, label->value);
     }
@@ -394,6 +403,12 @@ static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
             cpti_json_bytes(json, word, cpt_path_name(path, (cpt_name_id)at->value));
         } else {
             cpti_json_unsigned(json, word, at->value);
+        }
+        if (at->key == CPT_LABEL_HOLDER_REQUEST && !at->is_name) {
+            char end[17];
+
+            (void)snprintf(end, sizeof end, "%016" PRIx64, at->value);
+            cpti_json_text(json, holder_trace, end);
         }
     }
     if (is_open) {

@@ -63,7 +63,8 @@ static void print_terms(const struct cpt_tree *tree)
         if (strcmp(note.key, "where") == 0 || strcmp(note.key, "percentile") == 0) {
             (void)printf("%s", cpti_printable(cpt_bytes_of(note.value)));
         } else {
-            (void)printf("%s %s", cpti_quoted(note.key), cpti_quoted(note.value));
+            (void)printf("%s %s", cpti_quoted(note.key),
+                         cpti_printable(cpt_bytes_of(note.value)));
         }
     }
     (void)printf("%s", separator[0] == '\0' ? "all requests" : "");
@@ -72,6 +73,7 @@ static void print_terms(const struct cpt_tree *tree)
 static void print_selection(const struct cpt_tree *tree)
 {
     const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
+    const uint64_t fragments = cpt_tree_count_find(tree, "fragments_excluded");
     const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
     const uint64_t skipped = cpti_parts_skipped(tree);
     const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
@@ -86,6 +88,9 @@ static void print_selection(const struct cpt_tree *tree)
     }
     if (forced != 0) {
         (void)printf("; %" PRIu64 " forced left out", forced);
+    }
+    if (fragments != 0) {
+        (void)printf("; %" PRIu64 " fragments left out", fragments);
     }
     if (roots != 0) {
         (void)printf("; %" PRIu64 " of inner services' own left out", roots);
@@ -114,12 +119,26 @@ static const char *why_rare(const struct cpt_stats *stats, bool is_clustered)
 }
 
 void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats,
-                     bool is_clustered)
+                     bool is_clustered, bool is_heavy)
 {
-    cpti_json_bool(json, "trusted", !stats->is_rare);
+    cpti_json_bool(json, "trusted", !stats->is_rare && !is_heavy);
     if (stats->is_rare) {
         cpti_json_text(json, "why", why_rare(stats, is_clustered));
+    } else if (is_heavy) {
+        cpti_json_text(json, "why",
+                       "the tail of the times is so heavy that their variance may be "
+                       "infinite");
     }
+}
+
+/* What is wrong with the interval of the mean latency; "" if nothing is. */
+static const char *doubt_of(const struct cpt_stats *all, bool is_clustered,
+                            bool is_heavy)
+{
+    if (all->is_rare) {
+        return is_clustered ? ": few clusters" : ": few requests";
+    }
+    return is_heavy ? ": heavy tail" : "";
 }
 
 void cpti_tree_print(const struct cpt_tree *tree, const char *what)
@@ -134,6 +153,8 @@ void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
 {
     const char *entry = cpt_tree_note_find(tree, "entry");
     const uint64_t count = cpt_tree_request_count(tree);
+    const struct cpt_heaviness tail = cpt_stats_heaviness(tree, CPT_TREE_ROOT);
+    const bool is_heavy = tail.is_infinite && !is_clustered;
     double low_ns;
     double high_ns;
     char mean[32];
@@ -143,16 +164,19 @@ void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
     cpt_mean_interval(&all->inclusive, CONFIDENCE, &low_ns, &high_ns);
     (void)printf("%s%s%s: %" PRIu64 " request%s, mean latency %s ms",
                  what != NULL ? what : "", what != NULL ? ": " : "",
-                 entry != NULL ? cpti_quoted(entry) : "all", count,
+                 entry != NULL ? cpti_printable(cpt_bytes_of(entry)) : "all", count,
                  count == 1 ? "" : "s", cpti_ms(all->inclusive.mean_ns, mean));
     if (isfinite(low_ns) && isfinite(high_ns)) {
-        (void)printf(" (95 %% interval %s%s to %s%s)", all->is_rare ? "~" : "",
-                     cpti_ms(low_ns, low), cpti_ms(high_ns, high),
-                     !all->is_rare  ? ""
-                     : is_clustered ? ": few clusters"
-                                    : ": few requests");
+        (void)printf(" (95 %% interval %s%s to %s%s)",
+                     all->is_rare || is_heavy ? "~" : "", cpti_ms(low_ns, low),
+                     cpti_ms(high_ns, high), doubt_of(all, is_clustered, is_heavy));
     }
     (void)printf("\n");
+    if (is_heavy) {
+        (void)printf("the few largest latencies decide on the mean: its variance may "
+                     "be infinite (tail index %.2f \u00b1 %.2f)\n",
+                     tail.index, tail.error);
+    }
     print_selection(tree);
 }
 
@@ -202,13 +226,17 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
     cpti_json_ns(json, "mean_latency_ns", all->inclusive.mean_ns);
     cpti_interval_json(json, "low_ns", "high_ns", &all->inclusive);
-    cpti_trust_json(json, all, is_clustered);
+    cpti_trust_json(json, all, is_clustered,
+                    !is_clustered &&
+                        cpt_stats_heaviness(tree, CPT_TREE_ROOT).is_infinite);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
     cpti_json_unsigned(json, "records", cpti_parts_records(tree));
     cpti_json_unsigned(json, "skipped", cpti_parts_skipped(tree));
     cpti_json_unsigned(json, "forced_excluded",
                        cpt_tree_count_find(tree, "forced_excluded"));
+    cpti_json_unsigned(json, "fragments_excluded",
+                       cpt_tree_count_find(tree, "fragments_excluded"));
     cpti_json_unsigned(json, "local_root_excluded",
                        cpt_tree_count_find(tree, "local_root_excluded"));
     cpti_json_unsigned(json, "duplicates", cpt_tree_count_find(tree, "duplicates"));

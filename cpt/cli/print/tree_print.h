@@ -34,9 +34,9 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
 
 /* The field "trusted", whether the intervals of @stats may be believed, and if not
- * "why". */
+ * "why". @is_heavy: of cpt_stats_heaviness(). */
 void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats,
-                     bool is_clustered);
+                     bool is_clustered, bool is_heavy);
 
 /* Writes the ends of the 95 % interval of @mean. */
 void cpti_interval_json(struct cpti_json *json, const char *low, const char *high,

@@ -177,6 +177,17 @@ static int record_truth(const struct cpt_record *record, unsigned subject)
     }
 }
 
+/* The id of the trace with all its bytes, or with the last 8. */
+static int compare_trace(const struct cpt_record *record, struct cpt_bytes with)
+{
+    enum { END_BYTES = 8 };
+    const char *id = (const char *)record->trace_id;
+    const size_t bytes = with.bytes == END_BYTES ? END_BYTES : sizeof record->trace_id;
+
+    return compare_bytes(
+        (struct cpt_bytes){id + sizeof record->trace_id - bytes, bytes}, with);
+}
+
 /* Compares the subject of @test with @value. @attribute is the subject if it is one. */
 static int compare(const struct cpti_expression *expression,
                    const struct cpti_test *test, const struct cpti_value *value,
@@ -190,9 +201,7 @@ static int compare(const struct cpti_expression *expression,
         return attribute == NULL ? NOT_COMPARABLE
                                  : compare_attribute(attribute, with, value);
     case CPTI_SUBJECT_TRACE_ID:
-        return compare_bytes(
-            (struct cpt_bytes){(const char *)record->trace_id, sizeof record->trace_id},
-            with);
+        return compare_trace(record, with);
     case CPTI_SUBJECT_LATENCY:
         return compare_ns(record->latency_ns,
                           value->percentile < 0

@@ -61,34 +61,37 @@ static bool read_truth(struct cpti_parser *parser, struct cpti_value *value)
     return value->truth >= 0 || cpti_parser_expected(parser, "true or false");
 }
 
-/* Converts 32 hexadecimal digits to 16 bytes. False if @text is anything else. */
-static bool hex_bytes(struct cpt_bytes text, unsigned char bytes[16])
+/* Converts 32 hexadecimal digits to 16 bytes, or the last 16 of them to 8. Returns the
+ * bytes; 0 if @text is anything else. */
+static size_t hex_bytes(struct cpt_bytes text, unsigned char bytes[16])
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
 
-    if (text.bytes != 32) {
-        return false;
+    if (text.bytes != 32 && text.bytes != 16) {
+        return 0;
     }
-    for (size_t i = 0; i < 32; i++) {
+    for (size_t i = 0; i < text.bytes; i++) {
         const char *digit = memchr(digits, text.data[i], sizeof digits - 1);
 
         if (digit == NULL) {
-            return false;
+            return 0;
         }
         bytes[i / 2] = (unsigned char)(bytes[i / 2] << 4 | ((digit - digits) & 15));
     }
-    return true;
+    return text.bytes / 2;
 }
 
 static bool read_trace_id(struct cpti_parser *parser, struct cpti_value *value)
 {
     unsigned char id[16] = {0};
+    const size_t bytes = hex_bytes(parser->token.text, id);
 
-    if (!hex_bytes(parser->token.text, id)) {
-        return cpti_parser_expected(parser, "a trace id of 32 hexadecimal digits");
+    if (bytes == 0) {
+        return cpti_parser_expected(
+            parser, "a trace id of 32 hexadecimal digits, or the last 16 of one");
     }
-    return cpti_parser_add_text(parser, (struct cpt_bytes){(const char *)id, sizeof id},
-                                0, &value->text_at, &value->text_bytes);
+    return cpti_parser_add_text(parser, (struct cpt_bytes){(const char *)id, bytes}, 0,
+                                &value->text_at, &value->text_bytes);
 }
 
 static bool read_start(struct cpti_parser *parser, struct cpti_value *value)
@@ -157,6 +160,36 @@ static bool read_duration(struct cpti_parser *parser, struct cpti_value *value,
                                 cpti_quoted_bytes(token->text), wrong);
 }
 
+/* If @value, the last one of @test, is a text as it is shown ("a\\x3bb"), adds the text
+ * itself: the test is whether the subject is one of both. */
+static bool add_shown(struct cpti_parser *parser, struct cpti_test *test,
+                      const struct cpti_value *value)
+{
+    const struct cpt_bytes shown = cpti_expression_text(parser->expression, value);
+    char plain[CPTI_TEXT_BYTES];
+    const size_t bytes = cpti_name_shown(shown, plain, sizeof plain);
+    struct cpti_value *added;
+
+    if (bytes == 0 || (test->relation > CPTI_RELATION_NOT_EQUAL &&
+                       test->relation < CPTI_RELATION_IN)) {
+        return true;
+    }
+    added = cpti_parser_add_value(parser);
+    if (added == NULL ||
+        !cpti_parser_add_text(parser, (struct cpt_bytes){plain, bytes}, 0,
+                              &added->text_at, &added->text_bytes)) {
+        return false;
+    }
+    added->is_simple = value->is_simple;
+    test->value_count++;
+    if (test->relation < CPTI_RELATION_IN) {
+        test->relation =
+            (uint8_t)(test->relation == CPTI_RELATION_EQUAL ? CPTI_RELATION_IN
+                                                            : CPTI_RELATION_NOT_IN);
+    }
+    return true;
+}
+
 /* Adds the current token to the values of @test, and steps. */
 static bool take_value(struct cpti_parser *parser, struct cpti_test *test)
 {
@@ -185,7 +218,8 @@ static bool take_value(struct cpti_parser *parser, struct cpti_test *test)
         break;
     default:
         is_right = read_plain(parser, value);
-        break;
+        test->value_count++;
+        return is_right && add_shown(parser, test, value) && cpti_parser_step(parser);
     }
     test->value_count++;
     return is_right && cpti_parser_step(parser);
@@ -539,11 +573,12 @@ bool cpti_parser_take_simple(struct cpti_parser *parser)
     value->truth = (int8_t)take_truth(value_text);
     read_simple_number(value_text, value);
     if (test->subject == CPTI_SUBJECT_TRACE_ID) {
-        const size_t bytes = hex_bytes(value_text, id) ? sizeof id : 0;
+        const size_t bytes = hex_bytes(value_text, id);
 
         value_text = (struct cpt_bytes){(const char *)id, bytes};
     }
     return cpti_parser_add_text(parser, value_text, 0, &value->text_at,
                                 &value->text_bytes) &&
+           (test->subject == CPTI_SUBJECT_TRACE_ID || add_shown(parser, test, value)) &&
            test_node(parser, test, &parser->operands[parser->operand_count++]);
 }

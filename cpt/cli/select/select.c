@@ -4,6 +4,7 @@
 #include "cpt/cli/select/select.h"
 
 #include "cpt/cli/select/expression_lex.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/when.h"
 #include "aggregate/cpt_tree.h"
@@ -26,6 +27,7 @@ const struct cpti_option cpti_select_options[] = {
     {"include-forced", 0, NULL,
      "also requests with forced tracing; each request then counts 1, whatever its "
      "probability"},
+    {"include-fragments", 0, NULL, "also fragments, of traces whose root was lost"},
     {0},
 };
 
@@ -102,6 +104,10 @@ static int add_term(struct cpti_selection *selection, const char *option,
         if (test->subject == CPTI_SUBJECT_LOCAL_ROOT) {
             selection->includes_local_roots = true;
         }
+        selection->includes_fragments |=
+            test->subject == CPTI_SUBJECT_ATTRIBUTE &&
+            cpt_bytes_equal(cpti_expression_key(expression, i),
+                            cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE));
     }
     selection->is_random_only = cpti_expression_requires_random(expression);
     return CPTI_EXIT_DONE;
@@ -195,6 +201,7 @@ int cpti_selection_init(struct cpti_selection *selection,
     selection->entry = cpti_value(arguments, "entry");
     selection->includes_local_roots |= selection->entry != NULL;
     selection->includes_forced = cpti_has(arguments, "include-forced");
+    selection->includes_fragments |= cpti_has(arguments, "include-fragments");
     selection->keeps_duplicates = cpti_has(arguments, "keep-duplicates");
     exit_status = read_sample(selection, arguments);
     if (exit_status == CPTI_EXIT_DONE) {
@@ -231,6 +238,11 @@ static void note_keys(struct cpti_selection *selection, const struct cpt_record 
     }
 }
 
+bool cpti_is_fragment(const struct cpt_record *record)
+{
+    return cpt_record_attribute(record, cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE)) != NULL;
+}
+
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
                                       const struct cpt_record *record)
 {
@@ -243,8 +255,30 @@ enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
             0) {
         return CPTI_NOT_SELECTED;
     }
-    return record->is_forced && !selection->includes_forced ? CPTI_FORCED_EXCLUDED
-                                                            : CPTI_SELECTED;
+    if (record->is_forced && !selection->includes_forced) {
+        return CPTI_FORCED_EXCLUDED;
+    }
+    return !selection->includes_fragments && cpti_is_fragment(record)
+               ? CPTI_FRAGMENT_EXCLUDED
+               : CPTI_SELECTED;
+}
+
+bool cpti_selection_enters(const struct cpti_selection *selection,
+                           struct cpt_bytes name)
+{
+    char plain[CPTI_TEXT_BYTES];
+    struct cpt_bytes typed;
+    size_t bytes;
+
+    if (selection->entry == NULL) {
+        return true;
+    }
+    typed = cpt_bytes_of(selection->entry);
+    if (cpt_bytes_equal(name, typed)) {
+        return true;
+    }
+    bytes = cpti_name_shown(typed, plain, sizeof plain);
+    return bytes != 0 && cpt_bytes_equal(name, (struct cpt_bytes){plain, bytes});
 }
 
 enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
@@ -253,13 +287,23 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
     const enum cpti_selected selected = cpti_selection_has(selection, record);
 
     if (selected == CPTI_NOT_SELECTED || record->is_background ||
-        (selection->entry != NULL &&
-         !cpt_bytes_equal(record->service, cpt_bytes_of(selection->entry)))) {
+        !cpti_selection_enters(selection, record->service)) {
         return CPTI_NOT_SELECTED;
     }
     return record->is_local_root && !selection->includes_local_roots
                ? CPTI_LOCAL_ROOT_EXCLUDED
                : selected;
+}
+
+bool cpti_selection_may_count(const struct cpti_selection *selection,
+                              const struct cpt_record *record)
+{
+    return !record->is_background &&
+           (!record->is_forced || selection->includes_forced) &&
+           (selection->includes_fragments || !cpti_is_fragment(record)) &&
+           (!record->is_local_root ||
+            (selection->includes_local_roots &&
+             cpti_selection_enters(selection, record->service)));
 }
 
 bool cpti_selection_is_population(struct cpti_selection *selection,
@@ -277,6 +321,20 @@ bool cpti_selection_may_pass(const struct cpti_selection *selection)
            selection->entry != NULL || selection->expression.test_count != 0;
 }
 
+/* The services of @index that --entry allows. */
+static uint64_t entry_set(const struct cpti_selection *selection,
+                          const struct cpt_log_index *index)
+{
+    const struct cpt_bytes typed = cpt_bytes_of(selection->entry);
+    char plain[CPTI_TEXT_BYTES];
+    const size_t bytes = cpti_name_shown(typed, plain, sizeof plain);
+
+    return cpt_log_index_service_set(index, typed) |
+           (bytes != 0
+                ? cpt_log_index_service_set(index, (struct cpt_bytes){plain, bytes})
+                : 0);
+}
+
 bool cpti_selection_may_have(const struct cpti_selection *selection,
                              const struct cpt_log_index *index,
                              const struct cpt_log_index_block *block)
@@ -286,8 +344,7 @@ bool cpti_selection_may_have(const struct cpti_selection *selection,
         return false;
     }
     if (selection->entry != NULL &&
-        (block->services &
-         cpt_log_index_service_set(index, cpt_bytes_of(selection->entry))) == 0) {
+        (block->services & entry_set(selection, index)) == 0) {
         return false;
     }
     return cpti_expression_may_hold(&selection->expression, index, block);
@@ -362,6 +419,9 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     if (status == CPT_OK && selection->includes_forced) {
         status = cpt_tree_note(tree, "forced", "included");
     }
+    if (status == CPT_OK && selection->includes_fragments) {
+        status = cpt_tree_note(tree, "fragments", "included");
+    }
     if (status == CPT_OK && selection->keeps_duplicates) {
         status = cpt_tree_note(tree, "duplicates", "kept");
     }
@@ -381,7 +441,7 @@ bool cpti_selection_is_narrow(const struct cpti_selection *selection)
 {
     return selection->expression.term_count != 0 || selection->since != NULL ||
            selection->until != NULL || selection->includes_forced ||
-           selection->sample_count != 0;
+           selection->includes_fragments || selection->sample_count != 0;
 }
 
 void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection *from)

@@ -5,8 +5,9 @@
  *
  * A selection has terms that must all hold, in the language of expression.h, a time
  * window and an entry service. By default it leaves out requests with forced tracing,
- * which are not chosen at random, and the own records of inner services (local roots),
- * as the entry service may have a record of the same request.
+ * which are not chosen at random, the own records of inner services (local roots), as
+ * the entry service may have a record of the same request, and fragments: what is known
+ * of requests whose root was lost, which took longer.
  *
  * Percentiles are known only after a first pass over all files; see gather.h.
  *
@@ -47,7 +48,9 @@ extern const struct cpti_option cpti_count_options[];
     "Expressions test service, method, entry, status, forced, random, failed, "        \
     "local_root, trace_id, latency, start, attributes that the application set, and "  \
     "the time of frames and stacks; see cpt-select(7). Requests with forced tracing "  \
-    "count only with --include-forced; records that inner services wrote for "         \
+    "count only with --include-forced; fragments of traces whose root was lost "       \
+    "(cpt.fragment), only with --include-fragments or a term with cpt.fragment; "      \
+    "records that inner services wrote for "                                           \
     "themselves, only with --entry or a term with local_root. Requests of several "    \
     "entry services are never mixed: --entry chooses one "                             \
     "service.\n\n" CPTI_FOLDER_TEXT
@@ -72,9 +75,11 @@ struct cpti_selection {
     uint64_t until_ns; /* UINT64_MAX: no limit */
     const char *since; /* as given by the user; NULL: not given */
     const char *until;
-    const char *entry; /* the entry service; NULL: any, if there is only one */
+    const char
+        *entry; /* the entry service, as typed; NULL: any, if there is only one */
     bool includes_forced;
     bool includes_local_roots;
+    bool includes_fragments;
     bool keeps_duplicates; /* each copy of a record counts */
     size_t seen_max;       /* records to compare for duplicates; 0: the default */
     bool is_random_only;   /* random is a term: see cpti_selection_weight() */
@@ -99,11 +104,20 @@ int cpti_selection_add(struct cpti_selection *selection, const char *option,
 int cpti_expression_refused(const char *what, struct cpt_bytes text,
                             const struct cpti_expression_error *error);
 
+/* Whether --entry, if there is one, allows a record of the service @name: it is its
+ * name, or its name as it is shown ("a\x3bb"). */
+bool cpti_selection_enters(const struct cpti_selection *selection,
+                           struct cpt_bytes name);
+
+/* Whether @record is a fragment. */
+bool cpti_is_fragment(const struct cpt_record *record);
+
 /* Whether a record is selected, or why not. */
 enum cpti_selected {
     CPTI_SELECTED,
     CPTI_NOT_SELECTED,
     CPTI_FORCED_EXCLUDED,    /* all else holds, but its tracing was forced */
+    CPTI_FRAGMENT_EXCLUDED,  /* all else holds, but it is a fragment */
     CPTI_LOCAL_ROOT_EXCLUDED /* all else holds, but it is an inner service's own */
 };
 
@@ -122,11 +136,16 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
 bool cpti_selection_is_population(struct cpti_selection *selection,
                                   const struct cpt_record *record);
 
+/* Whether @record is one of the requests that the terms of the selection choose from:
+ * what they would be if there were none. */
+bool cpti_selection_may_count(const struct cpti_selection *selection,
+                              const struct cpt_record *record);
+
 /* Whether an index can find blocks without a selected record. */
 bool cpti_selection_may_pass(const struct cpti_selection *selection);
 
-/* Whether, according to @index, a record of @block may be selected, or excluded only as
- * forced or as an inner service's own. */
+/* Whether, according to @index, a record of @block may be selected, or excluded only
+ * for its kind. */
 bool cpti_selection_may_have(const struct cpti_selection *selection,
                              const struct cpt_log_index *index,
                              const struct cpt_log_index_block *block);

@@ -122,6 +122,34 @@ static void test_forced(void)
     CU_ASSERT_EQUAL(cpti_selection_weight(&selection, &record), 0);
 }
 
+/* Of a record whose attribute says that it is one. */
+static void test_fragments(void)
+{
+    const struct cpt_attribute fragment = {
+        .key = cpt_bytes_of("cpt.fragment"),
+        .type = CPT_ATTRIBUTE_TEXT,
+        .value = {.text = cpt_bytes_of("root_missing")}};
+    struct cpt_record record = sample();
+    struct cpti_selection selection = {.until_ns = UINT64_MAX};
+
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_SELECTED);
+    record.attributes = &fragment;
+    record.attribute_count = 1;
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_FRAGMENT_EXCLUDED);
+    CU_ASSERT_FALSE(cpti_selection_is_population(&selection, &record));
+    CU_ASSERT_FALSE(cpti_selection_is_narrow(&selection));
+    selection.includes_fragments = true;
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_SELECTED);
+    CU_ASSERT_TRUE(cpti_selection_is_narrow(&selection));
+    CU_ASSERT_EQUAL(cpti_selection_weight(&selection, &record), 4 * CPT_WEIGHT_ONE);
+    /* a term that tests for it takes them */
+    selection = (struct cpti_selection){.until_ns = UINT64_MAX};
+    CU_ASSERT_EQUAL(
+        cpti_selection_add(&selection, "where", "cpt.fragment != \"root_timeless\""),
+        CPTI_EXIT_DONE);
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_SELECTED);
+}
+
 static void test_number_of_terms(void)
 {
     struct cpti_selection selection = {.until_ns = UINT64_MAX};
@@ -177,6 +205,7 @@ CU_TestInfo cpt_select_tests[] = {
     {"a term holds or does not", test_terms},
     {"a window includes its begin, not its end", test_window},
     {"forced requests count only on request, with weight 1", test_forced},
+    {"fragments count only on request", test_fragments},
     {"one term more than the limit is refused", test_number_of_terms},
     {"a key that no record had is reported", test_unseen_keys},
     CU_TEST_INFO_NULL,
