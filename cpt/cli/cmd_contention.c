@@ -17,49 +17,20 @@
  */
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/command.h"
-#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/base/table.h"
-#include "cpt/cli/contention/overlaps.h"
-#include "cpt/cli/contention/tally.h"
+#include "cpt/cli/contention/contention_print.h"
+#include "cpt/cli/gather/cluster_key.h"
 #include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/gather/log_walk.h"
-#include "cpt/cli/print/tree_print.h"
-#include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-enum { PRINTED_MAX = 40 /* rows of a table */ };
-
-/* Numbers of names; EMPTY is that of the empty one. */
-enum { EMPTY = 0 };
-
-/* In the place of a kind: the part of off CPU in which the task could have run. */
-enum { RUN_DELAY = CPT_KIND_MAX + 1 };
-
-/* Names of a row: the victim, the name of the lock or executor, and the culprit (EMPTY:
- * not known). More: sums of weight * waits, and of weight * works before it in the
- * queue. */
-enum { VICTIM, RESOURCE, CULPRIT };
-enum { WAITS, QUEUED };
-
-struct contention {
-    struct cpt_names *names;
-    struct cpti_tally pairs;       /* by all of victim, resource and culprit */
-    struct cpti_tally culprits;    /* by culprit and resource */
-    struct cpti_overlaps overlaps; /* of two requests, if has_overlaps */
-    bool has_overlaps;
-    double time; /* sum of weight * latency */
-    struct cpti_weights weights;
-    double off_cpu; /* sum of weight * ns off the CPU … */
-    double unknown; /* … of which run delay is not measured */
-    uint64_t request_count;
-};
+#include <string.h>
 
 /* What the labels of a segment say. */
 struct labels {
@@ -169,6 +140,24 @@ static cpt_status intern(struct contention *all, struct cpt_bytes name, cpt_name
     return CPT_OK;
 }
 
+/* Adds the wait to the group of its culprit's request. */
+static cpt_status add_to_group(struct contention *all, const struct waited *waited,
+                               bool has_culprit)
+{
+    const uint64_t trace = waited->labels->holder_request;
+    const struct cpti_owner *owner =
+        trace != 0 ? cpti_owners_find(&all->owners, trace) : NULL;
+    struct cpti_tally_row key = {.kind = OF_NOBODY};
+
+    if (has_culprit && owner != NULL) {
+        key.kind = owner->has_value ? OF_VALUE : OF_NO_VALUE;
+        key.names[CULPRIT] = owner->value;
+    } else if (has_culprit) {
+        key.kind = trace != 0 ? OF_UNKNOWN : OF_OWN;
+    }
+    return add_to(all, &all->groups, &key, waited);
+}
+
 /* A wait for @kind, which is that of the frame of the segment but for RUN_DELAY. */
 static cpt_status add_wait(struct contention *all, const struct cpt_record *record,
                            const struct cpt_path *path, unsigned kind,
@@ -191,6 +180,9 @@ static cpt_status add_wait(struct contention *all, const struct cpt_record *reco
     }
     if (status == CPT_OK) {
         status = add_to(all, &all->culprits, &key, waited);
+    }
+    if (status == CPT_OK && all->by != NULL) {
+        status = add_to_group(all, waited, key.names[CULPRIT] != EMPTY);
     }
     if (status == CPT_OK) {
         status = intern(all, victim_of(path, frame), &key.names[VICTIM]);
@@ -258,296 +250,6 @@ static int add_request(void *context, const struct cpt_record *record,
     return CPTI_EXIT_DONE;
 }
 
-/* --- Order --- */
-
-static int by_time(const void *left, const void *right)
-{
-    const struct cpti_tally_row *a = left;
-    const struct cpti_tally_row *b = right;
-
-    if (a->sums.time != b->sums.time) {
-        return a->sums.time > b->sums.time ? -1 : 1;
-    }
-    if (a->names[CULPRIT] != b->names[CULPRIT]) {
-        return a->names[CULPRIT] < b->names[CULPRIT] ? -1 : 1;
-    }
-    if (a->names[VICTIM] != b->names[VICTIM]) {
-        return a->names[VICTIM] < b->names[VICTIM] ? -1 : 1;
-    }
-    if (a->kind != b->kind) {
-        return a->kind < b->kind ? -1 : 1;
-    }
-    return (a->names[RESOURCE] > b->names[RESOURCE]) -
-           (a->names[RESOURCE] < b->names[RESOURCE]);
-}
-
-/* Those with a culprit first: what cannot be accused is below. */
-static int by_culprit(const void *left, const void *right)
-{
-    const bool left_known =
-        ((const struct cpti_tally_row *)left)->names[CULPRIT] != EMPTY;
-    const bool right_known =
-        ((const struct cpti_tally_row *)right)->names[CULPRIT] != EMPTY;
-
-    return left_known != right_known ? (left_known ? -1 : 1) : by_time(left, right);
-}
-
-/* --- Printing --- */
-
-/* In the average request. */
-static double mean_of(const struct contention *all, double time)
-{
-    return all->weights.sums[0] > 0 ? time / all->weights.sums[0] : 0;
-}
-
-static double share_of(const struct contention *all, double time)
-{
-    return all->time > 0 ? time / all->time : 0;
-}
-
-static const char *kind_word(unsigned kind)
-{
-    return kind == RUN_DELAY ? "run_delay" : cpt_kind_word(kind);
-}
-
-static const char *kind_words(unsigned kind)
-{
-    return kind == RUN_DELAY ? "run delay" : cpt_kind_words(kind);
-}
-
-static void put_name(struct cpti_json *json, const char *key,
-                     const struct contention *all, cpt_name_id id)
-{
-    if (id == EMPTY) {
-        cpti_json_null(json, key);
-    } else {
-        cpti_json_bytes(json, key, cpt_names_at(all->names, id));
-    }
-}
-
-static void put_rows(struct cpti_json *json, const char *key,
-                     const struct contention *all, const struct cpti_tally *rows,
-                     size_t row_max)
-{
-    cpti_json_open(json, key, '[');
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        const struct cpti_tally_row *row = &rows->rows[i];
-        const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        put_name(json, "culprit", all, row->names[CULPRIT]);
-        cpti_json_text(json, "kind", kind_word(row->kind));
-        put_name(json, "resource", all, row->names[RESOURCE]);
-        if (rows == &all->pairs) {
-            put_name(json, "victim", all, row->names[VICTIM]);
-        }
-        cpti_json_rough(json, "share", share_of(all, row->sums.time));
-        cpti_json_ns(json, "mean_ns", mean.mean_ns);
-        cpti_interval_json(json, "low_ns", "high_ns", &mean);
-        if (row->kind == CPT_KIND_QUEUE) {
-            cpti_json_rough(json, "queue_length", row->more[QUEUED] / row->more[WAITS]);
-        }
-        cpti_json_unsigned(json, "waits", row->wait_count);
-        cpti_json_unsigned(json, "requests", row->request_count);
-        cpti_json_close(json);
-    }
-    cpti_json_row(json);
-    cpti_json_close(json);
-}
-
-/* What the rows behind the first @row_max of @rows have in the average request. */
-static double rest_of(const struct contention *all, const struct cpti_tally *rows,
-                      size_t row_max)
-{
-    return mean_of(all, cpti_tally_time(rows, row_max));
-}
-
-static void put_rest(struct cpti_json *json, const char *key,
-                     const struct contention *all, const struct cpti_tally *rows,
-                     size_t row_max)
-{
-    cpti_json_open(json, key, '{');
-    cpti_json_unsigned(json, "rows", rows->count > row_max ? rows->count - row_max : 0);
-    cpti_json_ns(json, "mean_ns", rest_of(all, rows, row_max));
-    cpti_json_close(json);
-}
-
-static void put_overlaps(struct cpti_json *json, const struct contention *all,
-                         size_t row_max)
-{
-    const struct cpti_overlaps *overlaps = &all->overlaps;
-    char text[CPTI_TRACE_TEXT_BYTES];
-
-    cpti_json_open(json, "overlaps", '[');
-    for (size_t i = 0; i < overlaps->count && i < row_max; i++) {
-        const struct cpti_overlap *overlap = &overlaps->all[i];
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "trace_id", cpti_overlap_victim(overlap, text));
-        put_name(json, "victim", all, overlap->victim);
-        cpti_json_text(json, "kind", kind_word(overlap->kind));
-        put_name(json, "resource", all, overlap->resource);
-        cpti_json_text(json, "culprit_trace_end", cpti_overlap_culprit(overlap, text));
-        put_name(json, "culprit", all, overlap->culprit);
-        cpti_json_unsigned(json, "duration_ns", overlap->ns);
-        cpti_json_close(json);
-    }
-    cpti_json_row(json);
-    cpti_json_close(json);
-    cpti_json_unsigned(json, "more_overlaps",
-                       overlaps->lost_count +
-                           (overlaps->count > row_max ? overlaps->count - row_max : 0));
-}
-
-static void put(const struct contention *all, const struct cpt_tree *tree,
-                size_t row_max)
-{
-    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, tree, &stats, false);
-    cpti_json_rough(&json, "waiting_share",
-                    share_of(all, cpti_tally_time(&all->pairs, 0)));
-    cpti_json_ns(&json, "off_cpu_ns", mean_of(all, all->off_cpu));
-    cpti_json_ns(&json, "run_delay_not_measured_ns", mean_of(all, all->unknown));
-    put_rows(&json, "culprits", all, &all->culprits, row_max);
-    put_rows(&json, "pairs", all, &all->pairs, row_max);
-    if (all->has_overlaps) {
-        put_overlaps(&json, all, row_max);
-    }
-    if (row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        put_rest(&json, "culprits", all, &all->culprits, row_max);
-        put_rest(&json, "pairs", all, &all->pairs, row_max);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-}
-
-static const char *name_or(const struct contention *all, cpt_name_id id,
-                           const char *otherwise)
-{
-    return id == EMPTY ? otherwise : cpti_quoted_bytes(cpt_names_at(all->names, id));
-}
-
-static void print_resource(struct cpti_table *table, const struct contention *all,
-                           unsigned kind, cpt_name_id resource)
-{
-    cpti_table_cell(table, "%s%s%s", kind_words(kind), resource == EMPTY ? "" : " ",
-                    name_or(all, resource, ""));
-}
-
-static void print_row(struct cpti_table *table, const struct contention *all,
-                      const struct cpti_tally_row *row, bool has_victim)
-{
-    const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
-    char text[32];
-
-    cpti_table_cell(table, "%.1f%%", 100 * share_of(all, row->sums.time));
-    cpti_table_cell(table, "%s", cpti_ms(mean.mean_ns, text));
-    cpti_sums_put_interval(table, &mean);
-    cpti_table_cell(table, "%" PRIu64, row->request_count);
-    print_resource(table, all, row->kind, row->names[RESOURCE]);
-    cpti_table_cell(table, "%s", name_or(all, row->names[CULPRIT], "-"));
-    if (has_victim) {
-        cpti_table_cell(table, "%s", name_or(all, row->names[VICTIM], "-"));
-    }
-}
-
-static int print_rows(const struct contention *all, const struct cpti_tally *rows,
-                      size_t row_max)
-{
-    const bool has_victim = rows == &all->pairs;
-    const char *const headings[] = {"share",    "mean ms", "95 % interval", "requests",
-                                    "resource", "culprit", "victim"};
-    struct cpti_table table = cpti_table_of(headings, has_victim ? 7 : 6);
-    int status = CPTI_EXIT_DONE;
-
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        print_row(&table, all, &rows->rows[i], has_victim);
-    }
-    (void)printf("\n");
-    status = cpti_table_print(&table);
-    if (rows->count > row_max) {
-        char text[32];
-
-        (void)printf("%zu more row%s: %s ms\n", rows->count - row_max,
-                     rows->count - row_max == 1 ? "" : "s",
-                     cpti_ms(rest_of(all, rows, row_max), text));
-    }
-    return status;
-}
-
-/* Which request waited for which. */
-static int print_overlaps(const struct contention *all, size_t row_max)
-{
-    static const char *const headings[] = {"ms", "trace ends in", "waited for one in",
-                                           "resource", "culprit"};
-    const struct cpti_overlaps *overlaps = &all->overlaps;
-    struct cpti_table table = cpti_table_of(headings, 5);
-    uint64_t rest = overlaps->lost_count;
-    char text[CPTI_TRACE_TEXT_BYTES];
-    int status = CPTI_EXIT_DONE;
-
-    for (size_t i = 0; i < overlaps->count && i < row_max; i++) {
-        const struct cpti_overlap *overlap = &overlaps->all[i];
-        char ms[32];
-
-        cpti_table_cell(&table, "%s", cpti_ms((double)overlap->ns, ms));
-        cpti_table_cell(&table, "%s", cpti_overlap_victim_end(overlap, text));
-        cpti_table_cell(&table, "%s", cpti_overlap_culprit(overlap, text));
-        print_resource(&table, all, overlap->kind, overlap->resource);
-        cpti_table_cell(&table, "%s", name_or(all, overlap->culprit, "-"));
-    }
-    (void)printf("\n");
-    status = cpti_table_print(&table);
-    rest += overlaps->count > row_max ? overlaps->count - row_max : 0;
-    if (rest != 0) {
-        (void)printf("%" PRIu64 " more waits of one request for another\n", rest);
-    }
-    return status;
-}
-
-/* How much of the time off the CPU was run delay. */
-static void print_off_cpu(const struct contention *all)
-{
-    char text[32];
-
-    if (all->off_cpu > 0 && all->unknown >= all->off_cpu) {
-        (void)printf("off CPU: %s ms; how much of it was run delay is not measured\n",
-                     cpti_ms(mean_of(all, all->off_cpu), text));
-    } else if (all->unknown > 0) {
-        (void)printf("off CPU: %s ms; in %.1f%% of it run delay is not measured\n",
-                     cpti_ms(mean_of(all, all->off_cpu), text),
-                     100 * all->unknown / all->off_cpu);
-    }
-}
-
-static int print(const struct contention *all, const struct cpt_tree *tree,
-                 size_t row_max)
-{
-    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
-    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
-    int status = CPTI_EXIT_DONE;
-
-    cpti_tree_print_stats(tree, NULL, &stats, false);
-    (void)printf("waiting for locks, workers and processors: %.1f%% of the latency\n",
-                 100 * share_of(all, cpti_tally_time(&all->pairs, 0)));
-    print_off_cpu(all);
-    if (all->pairs.count == 0) {
-        return CPTI_EXIT_DONE;
-    }
-    status = print_rows(all, &all->culprits, most);
-    if (status == CPTI_EXIT_DONE) {
-        status = print_rows(all, &all->pairs, most);
-    }
-    return status == CPTI_EXIT_DONE && all->has_overlaps ? print_overlaps(all, most)
-                                                         : status;
-}
-
 /* --- The command --- */
 
 static bool init(struct contention *all)
@@ -556,6 +258,7 @@ static bool init(struct contention *all)
     bool is_made = cpti_tally_init(&all->pairs);
 
     is_made = cpti_tally_init(&all->culprits) && is_made;
+    is_made = (all->by == NULL || cpti_tally_init(&all->groups)) && is_made;
     all->names = cpt_names_new(NULL);
     return is_made && all->names != NULL &&
            cpt_names_add(all->names, (struct cpt_bytes){"", 0}, &empty) == CPT_OK;
@@ -565,6 +268,8 @@ static void deinit(struct contention *all)
 {
     cpti_tally_deinit(&all->pairs);
     cpti_tally_deinit(&all->culprits);
+    cpti_tally_deinit(&all->groups);
+    cpti_owners_deinit(&all->owners);
     cpti_overlaps_free(&all->overlaps);
     cpt_names_free(all->names);
 }
@@ -582,9 +287,10 @@ static int show_rows(void *context, size_t row_max)
     const struct shown *shown = context;
 
     if (!shown->is_json) {
-        return print(shown->all, shown->tree, row_max);
+        return cpti_contention_print(shown->all, shown->tree, row_max);
     }
-    put(shown->all, shown->tree, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
+    cpti_contention_put(shown->all, shown->tree,
+                        shown->is_capped ? row_max : CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
@@ -605,16 +311,79 @@ static int show(struct contention *all, const struct cpt_tree *tree,
                   "resources and culprits: %" PRIu64,
                   all->pairs.rows[CPTI_TALLY_ROWS_MAX - 1].wait_count);
     }
-    cpti_overlaps_sort(&all->overlaps);
-    qsort(all->pairs.rows, all->pairs.count, sizeof(struct cpti_tally_row), by_time);
-    qsort(all->culprits.rows, all->culprits.count, sizeof(struct cpti_tally_row),
-          by_culprit);
+    cpti_contention_sort(all);
     return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
+}
+
+/* --- Whose requests were in the way --- */
+
+static int meet_owner(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct contention *all = walk->context;
+    struct cpti_owner owner = {.value = EMPTY};
+    struct cpt_bytes value = {NULL, 0};
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    cpt_status status = CPT_OK;
+
+    owner.has_value = cpti_cluster_value(record, all->by, text, &value);
+    all->has_value = all->has_value || owner.has_value;
+    if (!record->has_trace_id) {
+        return CPTI_EXIT_DONE;
+    }
+    for (size_t i = 8; i < sizeof record->trace_id; i++) {
+        owner.trace = owner.trace << 8 | record->trace_id[i];
+    }
+    if (owner.has_value) {
+        status = intern(all, value, &owner.value);
+    }
+    return status == CPT_OK && cpti_owners_add(&all->owners, &owner)
+               ? CPTI_EXIT_DONE
+               : cpti_failed("out of memory");
+}
+
+/* The first pass over the log at @path, for all of its records: those of culprits may
+ * not be selected. */
+static int read_owners(struct contention *all, const char *path)
+{
+    struct cpti_input input;
+    struct cpti_log_walk walk = {
+        .input = &input, .is_quiet = true, .record = meet_owner, .context = all};
+    int status;
+
+    if (cpti_is_store(path) || strcmp(path, "-") == 0) {
+        return cpti_usage("%s: '--by' reads the logs twice: give files",
+                          cpti_quoted(path));
+    }
+    status = cpti_log_open(&input, path);
+    if (status == CPTI_EXIT_DONE) {
+        (void)cpti_log_walk(&walk); /* the next pass says what is damaged */
+        cpti_input_close(&input);
+    }
+    return status;
+}
+
+static int find_owners(struct contention *all, const struct cpti_arguments *arguments)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < arguments->operand_count && status == CPTI_EXIT_DONE; i++) {
+        status = read_owners(all, arguments->operands[i]);
+    }
+    if (status == CPTI_EXIT_DONE && !all->has_value) {
+        status = cpti_failed("option '--by': no record has '%s'", cpti_quoted(all->by));
+        cpti_log_keys_suggest(all->by, arguments->operands, arguments->operand_count);
+    }
+    if (all->owners.lost_count != 0) {
+        cpti_warn("requests that are not known to '--by', as there are too many: "
+                  "%" PRIu64,
+                  all->owners.lost_count);
+    }
+    return status;
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct contention all = {0};
+    struct contention all = {.by = cpti_value(arguments, "by")};
     struct cpti_gather gather = {.request = add_request, .context = &all};
     bool is_usable = false;
     int status = CPTI_EXIT_DONE;
@@ -624,7 +393,12 @@ static int run(const struct cpti_arguments *arguments)
         deinit(&all);
         return cpti_failed("out of memory");
     }
-    status = cpti_gather_arguments(&gather, arguments, &is_usable);
+    if (all.by != NULL) {
+        status = find_owners(&all, arguments);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_arguments(&gather, arguments, &is_usable);
+    }
     if (is_usable && gather.met_tree) {
         status = cpti_failed("a tree does not say who held what: give the logs");
     } else if (is_usable) {
@@ -636,6 +410,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
+    {"by", 0, "ATTRIBUTE",
+     "also group culprits by this attribute of their request, such as arm"},
     {"requests", 0, NULL, "also list which request waited for which"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the longest rows"),
@@ -647,6 +423,7 @@ static const struct cpti_example examples[] = {
     {"cpt contention --where 'latency > p99' paths.cptlog", "of the slow ones alone"},
     {"cpt contention --json logs/ | jq '.culprits[0]'", "the worst one, for a program"},
     {"cpt contention --requests paths.cptlog", "and which request waited for which"},
+    {"cpt contention --by tenant paths.cptlog", "whose requests are in the way"},
     {0},
 };
 
@@ -687,6 +464,12 @@ const struct cpti_command cpti_command_contention = {
         "\n"
         "--requests: the longest waits of one traced request for what another one had, "
         "by the last 16 digits of their trace ids.\n"
+        "\n"
+        "--by: a table before the others with the values of an attribute, or of "
+        "method, "
+        "status or minute, in the requests whose tasks were in the way. They are "
+        "looked "
+        "for in all records of the logs, selected or not, so logs are read twice.\n"
         "\n"
         "'cpt busy' tells who used the processors, also off the critical path.\n"
         "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
