@@ -34,11 +34,14 @@ struct judging {
     uint32_t *firsts;                 /* by suspect: resamples in which it is first */
     uint32_t *larges;                 /* … and its factor is large enough */
     uint32_t *slower;                 /* by frame: in which it is slower */
-    uint32_t *drawn;                  /* how often each request is, or their order */
-    double *permuted;                 /* scores, permutation by permutation */
-    double *means;                    /* by suspect: of its permuted scores */
-    double *errors;                   /* … and their standard deviation */
-    double *others;                   /* D of frames, for medians */
+    struct cpti_culprit_groups groups[2];
+    size_t single_count; /* groups of clusters that are in one set, … */
+    size_t single_counts[2];
+    uint32_t *drawn;  /* how often each group is, or those in some order */
+    double *permuted; /* scores, permutation by permutation */
+    double *means;    /* by suspect: of its permuted scores */
+    double *errors;   /* … and their standard deviation */
+    double *others;   /* D of frames, for medians */
     struct cpti_suspect *saved;
 };
 
@@ -79,6 +82,18 @@ static void sums_add(struct cpti_culprit_sum *sums,
 
         sums[cell->key].count += times * cell->count;
         sums[cell->key].y += times * cell->y;
+        sums[cell->key].ns += times * cell->ns;
+    }
+}
+
+/* Adds the requests of a group of @set, @times times. */
+static void add_group(const struct judging *judging, struct cpti_culprit_sum *sums,
+                      int set, size_t index, double times)
+{
+    const struct cpti_culprit_groups *groups = &judging->groups[set];
+
+    for (size_t i = groups->groups[index].from; i < groups->groups[index].end; i++) {
+        sums_add(sums, &judging->model->sets[set], groups->orders[i], times);
     }
 }
 
@@ -86,8 +101,7 @@ static void sums_add(struct cpti_culprit_sum *sums,
 
 static void draw(struct judging *judging, int set)
 {
-    const struct cpti_culprit_cells *cells = &judging->model->sets[set];
-    const size_t count = cells->request_count;
+    const size_t count = judging->groups[set].count;
 
     memset(judging->drawn, 0, count * sizeof *judging->drawn);
     for (size_t i = 0; i < count; i++) {
@@ -96,17 +110,17 @@ static void draw(struct judging *judging, int set)
     sums_clear(judging, judging->sums[set]);
     for (size_t i = 0; i < count; i++) {
         if (judging->drawn[i] > 0) {
-            sums_add(judging->sums[set], cells, i, judging->drawn[i]);
+            add_group(judging, judging->sums[set], set, i, judging->drawn[i]);
         }
     }
 }
 
-/* e to the mean L_f of the frames of @suspect. */
-static double factor_of(const struct cpti_culprit_scores *scores, uint32_t suspect)
+/* By how much what voted for @suspect became slower, shrunk. In two minutes other
+ * samples are slow by chance or by bursts, so there all samples have to be slower. */
+static double least_factor(const struct cpti_culprit *culprit,
+                           const struct cpti_culprit_vote *vote)
 {
-    const uint32_t size = scores->sizes[suspect];
-
-    return size > 0 ? exp(scores->scores[suspect] / sqrt(size)) : 1;
+    return exp(culprit->are_concurrent ? vote->effect : vote->every);
 }
 
 static void bootstrap(struct judging *judging)
@@ -124,53 +138,81 @@ static void bootstrap(struct judging *judging)
         cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->then);
         first = cpti_culprit_first(model, judging->then.scores);
         judging->firsts[first]++;
-        judging->larges[first] += first < model->suspect_count &&
-                                  factor_of(&judging->then, first) >=
-                                      cpti_culprit_factor_min(judging->culprit);
+        judging->larges[first] +=
+            first < model->suspect_count &&
+            least_factor(judging->culprit, &judging->then.votes[first]) >=
+                cpti_culprit_factor_min(judging->culprit);
         for (uint32_t i = 0; i < model->frame_count; i++) {
-            judging->slower[i] += judging->then.d[i] > 0;
+            judging->slower[i] += judging->then.d[CPTI_CULPRIT_EVERY][i] > 0 ||
+                                  judging->then.d[CPTI_CULPRIT_SOME][i] > 0;
         }
     }
 }
 
 /* --- Permutation --- */
 
-/* Deals the requests of both sets to two sets of the same sizes. */
+/* Deals the groups of both sets to two sets of as many groups. A cluster of both sets
+ * changes sides, or does not. */
 static void deal(struct judging *judging)
 {
-    const struct cpti_culprit_cells *sets = judging->model->sets;
-    const size_t base_count = sets[0].request_count;
-    const size_t count = base_count + sets[1].request_count;
+    const struct cpti_culprit_groups *groups = judging->groups;
+    const size_t base_count = groups[0].count;
 
     sums_clear(judging, judging->sums[0]);
-    for (size_t i = 0; i < base_count; i++) {
-        const size_t k = i + random_below(&judging->random, count - i);
-        const uint32_t request = judging->drawn[k];
+    for (size_t i = 0; i < judging->single_counts[0]; i++) {
+        const size_t k = i + random_below(&judging->random, judging->single_count - i);
+        const uint32_t group = judging->drawn[k];
 
         judging->drawn[k] = judging->drawn[i];
-        judging->drawn[i] = request;
-        if (request < base_count) {
-            sums_add(judging->sums[0], &sets[0], request, 1);
+        judging->drawn[i] = group;
+        if (group < base_count) {
+            add_group(judging, judging->sums[0], 0, group, 1);
         } else {
-            sums_add(judging->sums[0], &sets[1], request - base_count, 1);
+            add_group(judging, judging->sums[0], 1, group - base_count, 1);
+        }
+    }
+    for (size_t i = 0; i < base_count && judging->culprit->has_clusters; i++) {
+        if (groups[0].groups[i].partner != SIZE_MAX) {
+            const int set = (int)random_below(&judging->random, 2);
+
+            add_group(judging, judging->sums[0], set,
+                      set == 0 ? i : groups[0].groups[i].partner, 1);
         }
     }
     for (uint32_t i = 0; i < judging->model->key_count; i++) {
         judging->sums[1][i].count = judging->all[i].count - judging->sums[0][i].count;
         judging->sums[1][i].y = judging->all[i].y - judging->sums[0][i].y;
+        judging->sums[1][i].ns = judging->all[i].ns - judging->sums[0][i].ns;
+    }
+}
+
+/* Notes in `drawn` the groups that have no partner, those of the base in front. */
+static void find_singles(struct judging *judging)
+{
+    size_t first = 0;
+
+    judging->single_count = 0;
+    for (int set = 0; set < 2; set++) {
+        const struct cpti_culprit_groups *groups = &judging->groups[set];
+
+        for (size_t i = 0; i < groups->count; i++) {
+            if (groups->groups[i].partner == SIZE_MAX) {
+                judging->drawn[judging->single_count++] = (uint32_t)(first + i);
+            }
+        }
+        judging->single_counts[set] =
+            judging->single_count - (set == 1 ? judging->single_counts[0] : 0);
+        first += groups->count;
     }
 }
 
 static void permute(struct judging *judging)
 {
     const struct cpti_culprit_model *model = judging->model;
-    const size_t count = model->sets[0].request_count + model->sets[1].request_count;
     const unsigned rounds = judging->culprit->rounds;
     const size_t width = model->suspect_count;
 
-    for (size_t i = 0; i < count; i++) {
-        judging->drawn[i] = (uint32_t)i;
-    }
+    find_singles(judging);
     for (unsigned round = 0; round < rounds; round++) {
         deal(judging);
         cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->then);
@@ -240,25 +282,25 @@ static bool touches(const struct cpti_culprit_frame *frame, uint32_t suspect)
     return frame->from == suspect || frame->to == suspect;
 }
 
-static double distance_of(const struct judging *judging, uint32_t suspect)
+/* How far @effect is from D of the frames of others, in @manner. */
+static double distance_of(const struct judging *judging, uint32_t suspect, int manner,
+                          double effect)
 {
     static const double deviations = 1.4826; /* of a normal distribution, to its MAD */
     const struct cpti_culprit_model *model = judging->model;
     double *others = judging->others;
     double middle;
     double spread;
-    double sum = 0;
     size_t own_count = 0;
     size_t count = 0;
 
     for (uint32_t i = 0; i < model->frame_count; i++) {
-        const double d = judging->now.d[i];
+        const double d = judging->now.d[manner][i];
 
-        if (isnan(d) || model->frames[i].is_explained || model->frames[i].is_thin) {
+        if (isnan(d) || !cpti_culprit_counts(&model->frames[i])) {
             continue;
         }
         if (touches(&model->frames[i], suspect)) {
-            sum += d;
             own_count++;
         } else {
             others[count++] = d;
@@ -272,52 +314,96 @@ static double distance_of(const struct judging *judging, uint32_t suspect)
         others[i] = fabs(others[i] - middle);
     }
     spread = deviations * median_of(others, count) + 1e-9;
-    return (sum / (double)own_count - middle) / spread;
+    return (effect - middle) / spread;
 }
 
 /* --- A round --- */
+
+/* Whether visits of @suspect that cannot be compared seem to be slower. */
+static bool is_slower_where_seen(const struct judging *judging, uint32_t suspect)
+{
+    const double least = log(cpti_culprit_factor_min(judging->culprit));
+    bool is_slower = false;
+
+    for (uint32_t i = 0; i < judging->model->frame_count; i++) {
+        const struct cpti_culprit_frame *frame = &judging->model->frames[i];
+
+        is_slower |= frame->is_missing && touches(frame, suspect) &&
+                     judging->now.d[CPTI_CULPRIT_SOME][i] >= least;
+    }
+    return is_slower;
+}
 
 static void fill_in(const struct judging *judging, uint32_t index)
 {
     static const double most = 0.95;
     const struct cpti_culprit_model *model = judging->model;
     struct cpti_suspect *suspect = &judging->culprit->suspects[index];
+    const struct cpti_culprit_vote *vote = &judging->now.votes[index];
     const uint32_t size = judging->now.sizes[index];
     const unsigned rounds = judging->culprit->rounds;
 
     suspect->score = judging->now.scores[index];
     suspect->frame_count = size;
-    suspect->factor = factor_of(&judging->now, index);
+    suspect->factor =
+        cpti_culprit_factor(model, judging->sums[0], judging->sums[1], index, vote);
+    suspect->least_factor = least_factor(judging->culprit, vote);
     suspect->share = judging->firsts[index] / (double)rounds;
     suspect->large_share = judging->larges[index] / (double)rounds;
     suspect->p = suspect->score > 0 ? p_of(judging, index) : 1;
-    suspect->distance = distance_of(judging, index);
+    suspect->distance = distance_of(judging, index, vote->manner, vote->effect);
+    suspect->every_distance =
+        distance_of(judging, index, CPTI_CULPRIT_EVERY, vote->every);
     suspect->slower_count = 0;
     for (uint32_t i = 0; i < model->frame_count; i++) {
-        suspect->slower_count +=
-            touches(&model->frames[i], index) && !model->frames[i].is_explained &&
-            !model->frames[i].is_thin && judging->slower[i] >= most * rounds;
+        suspect->slower_count += touches(&model->frames[i], index) &&
+                                 cpti_culprit_counts(&model->frames[i]) &&
+                                 judging->slower[i] >= most * rounds;
     }
+    suspect->is_slower_where_seen = is_slower_where_seen(judging, index);
+}
+
+/* Whether @suspect is so much slower that it counts at any rank. */
+static bool is_much_slower(const struct cpti_culprit *culprit,
+                           const struct cpti_suspect *suspect)
+{
+    const double distance_min =
+        culprit->are_concurrent ? CPTI_CONCURRENT_DISTANCE : CPTI_CULPRIT_DISTANCE;
+    const double least =
+        culprit->are_concurrent ? suspect->distance : suspect->every_distance;
+
+    return suspect->p <= CPTI_SUSPECT_P &&
+           suspect->least_factor >= cpti_culprit_factor_min(culprit) &&
+           !(suspect->distance < distance_min) && !(least < distance_min);
 }
 
 static enum cpti_verdict verdict_of(const struct cpti_culprit *culprit,
                                     const struct cpti_suspect *suspect)
 {
-    const double distance = suspect->distance;
-    const double distance_min =
-        culprit->are_concurrent ? CPTI_CONCURRENT_DISTANCE : CPTI_CULPRIT_DISTANCE;
     const bool has_calls = suspect->calls[0] >= CPTI_CULPRIT_CALLS_MIN &&
                            suspect->calls[1] >= CPTI_CULPRIT_CALLS_MIN;
 
-    if (suspect->p > CPTI_SUSPECT_P || distance < CPTI_SUSPECT_DISTANCE) {
+    if (suspect->p > CPTI_SUSPECT_P || suspect->distance < CPTI_SUSPECT_DISTANCE) {
         return CPTI_VERDICT_NONE;
     }
     return has_calls && suspect->p <= CPTI_CULPRIT_P &&
                    suspect->large_share >= CPTI_CULPRIT_SHARE &&
-                   suspect->factor >= cpti_culprit_factor_min(culprit) &&
-                   suspect->slower_count > 0 && !(distance < distance_min)
+                   suspect->slower_count > 0 && is_much_slower(culprit, suspect)
                ? CPTI_VERDICT_SURE
                : CPTI_VERDICT_UNSURE;
+}
+
+/* The sums of the sets as they are. */
+static void sum_up(struct judging *judging)
+{
+    const struct cpti_culprit_model *model = judging->model;
+
+    for (int set = 0; set < 2; set++) {
+        sums_clear(judging, judging->sums[set]);
+        for (size_t i = 0; i < model->sets[set].request_count; i++) {
+            sums_add(judging->sums[set], &model->sets[set], i, 1);
+        }
+    }
 }
 
 /* Computes all suspects that are no culprits yet. The number of the first one, or that
@@ -328,28 +414,38 @@ static uint32_t evaluate(struct judging *judging, enum cpti_verdict *verdict)
     struct cpti_culprit *culprit = judging->culprit;
     uint32_t first;
 
-    for (int set = 0; set < 2; set++) {
-        sums_clear(judging, judging->sums[set]);
-        for (size_t i = 0; i < model->sets[set].request_count; i++) {
-            sums_add(judging->sums[set], &model->sets[set], i, 1);
-        }
-    }
+    sum_up(judging);
     for (uint32_t i = 0; i < model->key_count; i++) {
         judging->all[i].count = judging->sums[0][i].count + judging->sums[1][i].count;
         judging->all[i].y = judging->sums[0][i].y + judging->sums[1][i].y;
+        judging->all[i].ns = judging->sums[0][i].ns + judging->sums[1][i].ns;
     }
     cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->now);
     bootstrap(judging);
     permute(judging);
+    sum_up(judging);
     for (uint32_t i = 0; i < model->suspect_count; i++) {
         if (!culprit->suspects[i].is_culprit) {
             fill_in(judging, i);
         }
     }
     first = cpti_culprit_first(model, judging->now.scores);
-    *verdict = first < model->suspect_count
-                   ? verdict_of(culprit, &culprit->suspects[first])
-                   : CPTI_VERDICT_NONE;
+    *verdict = CPTI_VERDICT_NONE;
+    for (uint32_t i = 0; i < model->suspect_count; i++) {
+        struct cpti_suspect *suspect = &culprit->suspects[i];
+        const enum cpti_verdict its =
+            suspect->is_culprit ? CPTI_VERDICT_NONE : verdict_of(culprit, suspect);
+
+        suspect->stands_out = its != CPTI_VERDICT_NONE;
+        suspect->is_slower =
+            its != CPTI_VERDICT_NONE && is_much_slower(culprit, suspect);
+        if (suspect->stands_out && *verdict == CPTI_VERDICT_NONE) {
+            *verdict = CPTI_VERDICT_UNSURE; /* all ranks are tested */
+        }
+        if (i == first && its == CPTI_VERDICT_SURE) {
+            *verdict = its;
+        }
+    }
     return first;
 }
 
@@ -468,11 +564,17 @@ static cpt_status allocate(struct judging *judging)
 
     for (int i = 0; i < 2; i++) {
         judging->sums[i] = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
-        scores[i]->d = cpt_alloc_zeroed(alloc, frames * sizeof *scores[i]->d);
+        for (int k = 0; k < CPTI_CULPRIT_MANNERS; k++) {
+            scores[i]->d[k] = cpt_alloc_zeroed(alloc, frames * sizeof(double));
+            scores[i]->totals[k] = cpt_alloc_zeroed(alloc, suspects * sizeof(double));
+            is_whole =
+                is_whole && scores[i]->d[k] != NULL && scores[i]->totals[k] != NULL;
+        }
         scores[i]->scores = cpt_alloc_zeroed(alloc, suspects * sizeof(double));
         scores[i]->sizes = cpt_alloc_zeroed(alloc, suspects * sizeof(uint32_t));
-        is_whole = is_whole && judging->sums[i] != NULL && scores[i]->d != NULL &&
-                   scores[i]->scores != NULL && scores[i]->sizes != NULL;
+        scores[i]->votes = cpt_alloc_zeroed(alloc, suspects * sizeof *scores[i]->votes);
+        is_whole = is_whole && judging->sums[i] != NULL && scores[i]->scores != NULL &&
+                   scores[i]->sizes != NULL && scores[i]->votes != NULL;
     }
     judging->all = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
     judging->firsts = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->firsts);
@@ -501,7 +603,11 @@ static void deallocate(struct judging *judging)
 
     for (int i = 0; i < 2; i++) {
         cpt_alloc_free(alloc, judging->sums[i]);
-        cpt_alloc_free(alloc, scores[i]->d);
+        for (int k = 0; k < CPTI_CULPRIT_MANNERS; k++) {
+            cpt_alloc_free(alloc, scores[i]->d[k]);
+            cpt_alloc_free(alloc, scores[i]->totals[k]);
+        }
+        cpt_alloc_free(alloc, scores[i]->votes);
         cpt_alloc_free(alloc, scores[i]->scores);
         cpt_alloc_free(alloc, scores[i]->sizes);
     }
@@ -543,7 +649,8 @@ static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* Culprits first, in the order of rounds; then by score, then by name. */
+/* Culprits first, in the order of rounds, then those of "either"; then by score, then
+ * by name. */
 static int compare_suspects(const void *left, const void *right)
 {
     const struct cpti_suspect *a = left;
@@ -551,6 +658,12 @@ static int compare_suspects(const void *left, const void *right)
 
     if (a->is_culprit != b->is_culprit) {
         return a->is_culprit ? -1 : 1;
+    }
+    if ((a->either != 0) != (b->either != 0)) {
+        return a->either != 0 ? -1 : 1;
+    }
+    if (a->either != b->either) {
+        return a->either < b->either ? -1 : 1;
     }
     if (a->round != b->round) {
         return a->round < b->round ? -1 : 1;
@@ -561,16 +674,30 @@ static int compare_suspects(const void *left, const void *right)
     return compare_names(a->name, b->name);
 }
 
+/* Whether a further culprit is of the size of the first one, whose score is @score: two
+ * minutes differ in more than the trouble, but seldom by as much. */
+static bool is_comparable(const struct cpti_culprit *culprit,
+                          const struct cpti_suspect *suspect, double score)
+{
+    static const double part = 0.25;
+
+    return culprit->are_concurrent || suspect->score >= part * score;
+}
+
 static void judge_all(struct judging *judging)
 {
     struct cpti_culprit *culprit = judging->culprit;
+
+    double score = 0; /* of the first culprit */
 
     for (bool goes_on = true; goes_on && culprit->culprit_count < CPTI_CULPRIT_MAX;) {
         const bool is_first_round = culprit->culprit_count == 0;
         enum cpti_verdict verdict;
         const uint32_t first = evaluate(judging, &verdict);
 
-        goes_on = verdict == CPTI_VERDICT_SURE;
+        goes_on = verdict == CPTI_VERDICT_SURE &&
+                  is_comparable(culprit, &culprit->suspects[first], score);
+        score = is_first_round && goes_on ? culprit->suspects[first].score : score;
         accuse_if(judging, first, goes_on);
         explain(judging, NULL, 0, 0);
         if (verdict == CPTI_VERDICT_UNSURE) {
@@ -581,6 +708,56 @@ static void judge_all(struct judging *judging)
             culprit->verdict = verdict;
         }
     }
+}
+
+/* --- Visits that are not compared --- */
+
+/* Compares the visits of which too few are on the path, too, or leaves them out. How
+ * many frames they are. */
+static uint32_t compare_missing(struct judging *judging, bool are_compared)
+{
+    struct cpti_culprit_model *model = &judging->culprit->model;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        struct cpti_culprit_frame *frame = &model->frames[i];
+
+        frame->is_left_out = frame->is_missing && !are_compared;
+        count += frame->is_missing;
+    }
+    return count;
+}
+
+static bool is_missing(const struct cpti_culprit_model *model, uint32_t suspect)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        is_any |= model->frames[i].is_missing && touches(&model->frames[i], suspect);
+    }
+    return is_any;
+}
+
+/* If there is no culprit, but some service would be one for sure by visits that cannot
+ * be compared: that is said. */
+static cpt_status doubt_presence(struct judging *judging)
+{
+    struct cpti_culprit *culprit = judging->culprit;
+    const size_t bytes = judging->model->suspect_count * sizeof(struct cpti_suspect);
+    const bool is_open = culprit->verdict == CPTI_VERDICT_NONE ||
+                         culprit->verdict == CPTI_VERDICT_UNSURE;
+    enum cpti_verdict verdict = CPTI_VERDICT_NONE;
+    uint32_t first = 0;
+
+    if (is_open && compare_missing(judging, true) > 0) {
+        memcpy(judging->saved, culprit->suspects, bytes);
+        first = evaluate(judging, &verdict);
+        memcpy(culprit->suspects, judging->saved, bytes);
+    }
+    (void)compare_missing(judging, false);
+    return verdict == CPTI_VERDICT_SURE && is_missing(judging->model, first)
+               ? cpti_culprit_doubt_presence(culprit, first)
+               : CPT_OK;
 }
 
 cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
@@ -595,136 +772,21 @@ cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
     }
     if (status == CPT_OK) {
         culprit->rounds = rounds_of(model);
+        status = cpti_culprit_groups_make(culprit, judging.groups);
+    }
+    if (status == CPT_OK) {
         status = allocate(&judging);
     }
     if (status == CPT_OK && model->suspect_count > 0) {
         judge_all(&judging);
+        status = cpti_culprit_doubt(culprit);
+        status = status == CPT_OK ? doubt_presence(&judging) : status;
     }
     if (status == CPT_OK && culprit->suspect_count > 0) {
         qsort(culprit->suspects, culprit->suspect_count, sizeof *culprit->suspects,
               compare_suspects);
     }
     deallocate(&judging);
+    cpti_culprit_groups_deinit(judging.groups, culprit->alloc);
     return status;
-}
-
-/* --- The comparison --- */
-
-struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
-                                      enum cpti_culprit_by by)
-{
-    struct cpti_culprit *culprit = cpt_alloc_zeroed(alloc, sizeof *culprit);
-
-    if (culprit == NULL) {
-        return NULL;
-    }
-    culprit->alloc = alloc;
-    culprit->by = by;
-    culprit->table = cpt_path_new(alloc);
-    if (culprit->table == NULL) {
-        cpt_alloc_free(alloc, culprit);
-        return NULL;
-    }
-    return culprit;
-}
-
-void cpti_culprit_free(struct cpti_culprit *culprit)
-{
-    if (culprit == NULL) {
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        cpt_alloc_free(culprit->alloc, culprit->sets[i].samples);
-        cpt_alloc_free(culprit->alloc, culprit->sets[i].ends);
-        cpt_alloc_free(culprit->alloc, culprit->sets[i].starts);
-    }
-    cpti_culprit_model_deinit(&culprit->model, culprit->alloc);
-    cpti_culprit_scratch_deinit(&culprit->scratch, culprit->alloc);
-    cpt_alloc_free(culprit->alloc, culprit->suspects);
-    cpt_alloc_free(culprit->alloc, culprit->unjudged);
-    cpt_path_free(culprit->table);
-    cpt_alloc_free(culprit->alloc, culprit);
-}
-
-cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
-                            const struct cpt_path *path, uint64_t start_ns)
-{
-    struct cpti_culprit_set *set = &culprit->sets[side];
-    const size_t before = set->sample_count;
-    void *ends = set->ends;
-    void *starts = set->starts;
-    cpt_status status = cpt_alloc_grow(culprit->alloc, &ends, &set->end_capacity,
-                                       set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
-                                       sizeof *set->ends);
-
-    set->ends = ends;
-    if (status == CPT_OK) {
-        status = cpt_alloc_grow(culprit->alloc, &starts, &set->start_capacity,
-                                set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
-                                sizeof *set->starts);
-        set->starts = starts;
-    }
-    if (status == CPT_OK) {
-        status = cpti_culprit_take(culprit, set, path);
-    }
-    if (status != CPT_OK) {
-        set->sample_count = before;
-        return status;
-    }
-    set->starts[set->request_count] = start_ns;
-    set->ends[set->request_count++] = set->sample_count;
-    return CPT_OK;
-}
-
-size_t cpti_culprit_suspect_count(const struct cpti_culprit *culprit)
-{
-    return culprit->suspect_count;
-}
-
-const struct cpti_suspect *cpti_culprit_suspect(const struct cpti_culprit *culprit,
-                                                size_t index)
-{
-    return &culprit->suspects[index];
-}
-
-size_t cpti_culprit_unjudged_count(const struct cpti_culprit *culprit)
-{
-    return culprit->unjudged_count;
-}
-
-const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *culprit,
-                                                  size_t index)
-{
-    return &culprit->unjudged[index];
-}
-
-enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit)
-{
-    return culprit->verdict;
-}
-
-bool cpti_culprit_are_concurrent(const struct cpti_culprit *culprit)
-{
-    return culprit->are_concurrent;
-}
-
-double cpti_culprit_factor_min(const struct cpti_culprit *culprit)
-{
-    return culprit->are_concurrent ? CPTI_CONCURRENT_FACTOR : CPTI_CULPRIT_FACTOR;
-}
-
-double cpti_culprit_offset_ns(const struct cpti_culprit *culprit)
-{
-    return culprit->model.c;
-}
-
-uint64_t cpti_culprit_requests(const struct cpti_culprit *culprit,
-                               enum cpti_culprit_side side)
-{
-    return culprit->sets[side].request_count;
-}
-
-unsigned cpti_culprit_rounds(const struct cpti_culprit *culprit)
-{
-    return culprit->rounds;
 }

@@ -3,15 +3,20 @@
 /*
  * culprit.h - which service became slower, from the paths of two sets of requests
  *
- * "Service S is the culprit" means: everything that touches S became slower by about
- * one factor. What touches S are its *frames*: its own time in its visits, self(S), and
- * the time between services in the calls into and out of S, edge(A→S) and edge(S→B).
- * Like is compared with like, the operations of a frame that both sets have:
+ * What touches service S are its *frames*: its own time in its visits, self(S), and the
+ * time between services in the calls into and out of S, edge(A→S) and edge(S→B). "S is
+ * the culprit" means that all of them became slower by about one factor, or only its
+ * own time, or that of one operation; in every sample, or in some. S gets the score of
+ * the best of these. Like is compared with like, the operations of a frame that both
+ * sets have:
  *
  *      y = ln(v + c)      v ns of one visit or call; c the median of the frames' means
  *      D_f                difference of the means of y, weighted over f's operations
+ *                         by w = n m / (n + m); for "in some", of ln(mean v + c)
+ *      shrunk             D Σw / (Σw + 2.5): few calls say little
  *      L_f = max(0, D_f)  a frame that became faster does not make up for another
- *      score(S)           Σ L_f over the frames of S, divided by √ of their number
+ *      all frames         Σ L_f over the frames of S, divided by √ of their number
+ *      own, operation     L, less a tenth for each restriction
  *
  * A difference of times accuses callers, whose frames are the longest; the logarithm
  * makes a frame count by its factor, and c keeps frames of microseconds from shouting.
@@ -23,13 +28,16 @@
  *      p          permutation of requests between the sets: how often chance makes some
  *                 service stand out as far (max-T of Westfall and Young, so that it
  *                 holds for all services together). Was it luck that anything changed?
- *      distance   between the mean D_f of S and the median of all other frames, by
- *                 their spread. Two minutes of one system differ by more than chance;
- *                 is it more than they do? The frames of S count as one, as they
- *                 drift together
+ *      distance   between the mean D of what gave S its score and the median of all
+ *                 other frames, by their spread. Two minutes of one system differ by
+ *                 more than chance; is it more than they do?
  *
  * Sets of one time, such as the arms of an experiment, do not differ as two minutes do:
  * then less distance and less of a factor are enough (cpti_culprit_are_concurrent).
+ *
+ * Some things no number of requests tells apart. Then the verdict is "either"
+ * (culprit_doubt.c); visits that are on the path less often are not compared
+ * (culprit_presence.c).
  *
  * In order of use: cpti_culprit_new; cpti_culprit_add for each request of both sets;
  * cpti_culprit_judge; the results; cpti_culprit_free. Threads: one at a time. The same
@@ -47,7 +55,8 @@ enum {
     CPTI_CULPRIT_ROUNDS = 999, /* resamples and permutations, of few requests */
     CPTI_CULPRIT_ROUNDS_MIN = 199,
     CPTI_CULPRIT_CALLS_MIN = 5, /* with fewer in one set a service is not judged */
-    CPTI_CULPRIT_MAX = 4,       /* culprits of one comparison */
+    CPTI_CULPRIT_MAX = 8,       /* culprits of one comparison */
+    CPTI_EITHER_MAX = 16,       /* that are named, if they cannot be told apart */
     CPTI_CULPRIT_OTHERS_MIN = 4 /* frames that a distance is measured with */
 };
 
@@ -73,22 +82,43 @@ enum cpti_culprit_by {
 
 enum cpti_culprit_side { CPTI_CULPRIT_BASE = 0, CPTI_CULPRIT_NEW = 1 };
 
-enum cpti_verdict { CPTI_VERDICT_NONE, CPTI_VERDICT_UNSURE, CPTI_VERDICT_SURE };
+enum cpti_verdict {
+    CPTI_VERDICT_NONE,
+    CPTI_VERDICT_UNSURE, /* chance could do it, or another one is as likely */
+    CPTI_VERDICT_EITHER, /* the input cannot tell some apart, whatever its size */
+    CPTI_VERDICT_SURE
+};
+
+/* Why it cannot. */
+enum cpti_doubt {
+    CPTI_DOUBT_NONE,
+    CPTI_DOUBT_NO_EDGE_TIME,     /* time between services looks like the caller's own */
+    CPTI_DOUBT_CALLS_EACH_OTHER, /* a caller may only wait for what it calls */
+    CPTI_DOUBT_PRESENCE_CHANGED  /* which visits are on the path has changed */
+};
 
 /* A service, or what else was asked for. */
 struct cpti_suspect {
     struct cpt_bytes name; /* borrowed from the culprit */
     double score;
-    double factor;   /* how many times slower its frames became: e to the mean L_f */
-    double share;    /* of the resamples in which it is first */
-    double p;        /* 1 if not computed */
-    double distance; /* NaN: there are too few other frames */
+    double factor;         /* how many times longer what gave it its score became */
+    double least_factor;   /* the same, shrunk and damped: rather too small */
+    double every_distance; /* `distance`, if every sample is taken to be slower */
+    double share;          /* of the resamples in which it is first */
+    double p;              /* 1 if not computed */
+    double distance;       /* NaN: there are too few other frames */
     uint64_t calls[2];
     uint32_t frame_count;
-    uint32_t slower_count; /* slower in 95 % of the resamples */
-    double large_share;    /* like share, with a factor that is large enough, too */
-    bool is_culprit;       /* for sure; those above it are explained away */
-    unsigned round;        /* of a culprit: those found before it */
+    uint32_t slower_count;     /* slower in 95 % of the resamples */
+    double large_share;        /* like share, with a factor that is large enough, too */
+    bool is_culprit;           /* for sure; those above it are explained away */
+    bool stands_out;           /* chance does not do it, but it is not sure */
+    bool is_slower;            /* … but only as another one is, or may be, in front */
+    bool is_slower_where_seen; /* visits that cannot be compared seem to be slower */
+    bool may_wait;             /* it was sure, but calls one that is slower, too */
+    unsigned either; /* its place among those that the input cannot tell apart,
+                              from 1; 0: it is none of them */
+    unsigned round;  /* of a culprit: those found before it */
 };
 
 /* A service with fewer than CPTI_CULPRIT_CALLS_MIN calls in one set. */
@@ -103,6 +133,14 @@ struct cpti_culprit;
 struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
                                       enum cpti_culprit_by by);
 void cpti_culprit_free(struct cpti_culprit *culprit);
+
+/* Says that the paths have all visits of a request, not only those that delayed it, so
+ * that none of them is missing. Before the first one is added. */
+void cpti_culprit_has_all_visits(struct cpti_culprit *culprit);
+
+/* Says that the requests that are added next are of @cluster: they resemble the others
+ * of it, so that only clusters are drawn and dealt. Of all requests or of none. */
+void cpti_culprit_cluster(struct cpti_culprit *culprit, uint64_t cluster);
 
 /*
  * Adds a request with @path to a set, which began at @start_ns (0: unknown). Of an
@@ -127,6 +165,13 @@ size_t cpti_culprit_unjudged_count(const struct cpti_culprit *culprit);
 const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *culprit,
                                                   size_t index);
 enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit);
+
+/* Of CPTI_VERDICT_EITHER: the reason; how many cannot be told apart; and each of them:
+ * a service if *@to is empty, else calls of one by another. */
+enum cpti_doubt cpti_culprit_doubt_reason(const struct cpti_culprit *culprit);
+size_t cpti_culprit_either_count(const struct cpti_culprit *culprit);
+struct cpt_bytes cpti_culprit_either(const struct cpti_culprit *culprit, size_t index,
+                                     struct cpt_bytes *to);
 
 /*
  * Whether the sets are of one time: in the order of time, the set changes from request

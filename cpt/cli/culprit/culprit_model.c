@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * culprit_model.c - samples as numbers, and the scores of services; see culprit.h
+ * culprit_model.c - samples as numbers; see culprit.h
  *
  * Only keys that both sets have are kept. They are ordered by their frames:
  *
@@ -21,11 +21,12 @@ struct making {
     struct cpti_culprit_model *model;
     size_t node_count;
     uint64_t *counts[2];
-    double *base_ns;    /* sum of the samples of the base */
-    uint32_t *keys;     /* its number among the keys; CPT_FRAME_NONE: none */
-    uint32_t *suspects; /* of a service: its number */
-    uint32_t *first;    /* of a frame: its first key among the children, … */
-    uint32_t *next;     /* … and of a key, the next one */
+    double *base_ns;     /* sum of the samples of the base */
+    uint32_t *keys;      /* its number among the keys; CPT_FRAME_NONE: none */
+    uint32_t *suspects;  /* of a service: its number */
+    uint32_t *first;     /* of a frame: its first key among the children, … */
+    uint32_t *next;      /* … and of a key, the next one */
+    unsigned char *fell; /* of a key: too few of its visits are on the path */
 };
 
 /* --- Counting --- */
@@ -40,11 +41,6 @@ static bool is_edge(const struct making *making, uint32_t node)
     return cpt_path_frame(making->culprit->table, node)->kind == CPT_KIND_NETWORK;
 }
 
-static bool is_in_both(const struct making *making, uint32_t node)
-{
-    return making->counts[0][node] > 0 && making->counts[1][node] > 0;
-}
-
 /* The service that the calls of edge @node go to; its node is there already. */
 static uint32_t callee_of(const struct making *making, uint32_t node)
 {
@@ -54,6 +50,26 @@ static uint32_t callee_of(const struct making *making, uint32_t node)
     (void)cpt_path_frame_add(table, CPT_FRAME_NONE, cpt_path_frame_name(table, node),
                              CPT_KIND_WORK, &callee);
     return callee;
+}
+
+/* The key of the visits that key @node is of: of a call's time, those of the callee. */
+static uint32_t visits_of(const struct making *making, uint32_t node)
+{
+    struct cpt_path *table = making->culprit->table;
+    const uint32_t parent = cpt_path_frame(table, node)->parent;
+    uint32_t key = node;
+
+    if (is_edge(making, parent)) { /* it is there already */
+        (void)cpt_path_frame_add(table, callee_of(making, parent),
+                                 cpt_path_frame_name(table, node), CPT_KIND_OTHER,
+                                 &key);
+    }
+    return key;
+}
+
+static bool is_in_both(const struct making *making, uint32_t node)
+{
+    return making->counts[0][node] > 0 && making->counts[1][node] > 0;
 }
 
 static void count_samples(struct making *making)
@@ -109,6 +125,7 @@ static uint32_t suspect_of(struct making *making, uint32_t service)
 
     if (making->suspects[service] == CPT_FRAME_NONE) {
         making->suspects[service] = (uint32_t)culprit->suspect_count;
+        making->model->nodes[culprit->suspect_count] = service;
         culprit->suspects[culprit->suspect_count++] = (struct cpti_suspect){
             .name = cpt_path_frame_name(culprit->table, service), .p = 1};
     }
@@ -117,23 +134,53 @@ static uint32_t suspect_of(struct making *making, uint32_t service)
 
 /* Whether the frame at @node has too few samples in a set. Of services it counts, as
  * they have many frames; a component has one to three: one call would decide. */
-static bool is_thin(const struct making *making, uint32_t node)
+static bool is_thin(const struct making *making, uint32_t node, bool is_missing)
 {
     uint64_t counts[2] = {0, 0};
 
     for (uint32_t i = making->first[node]; i != CPT_FRAME_NONE; i = making->next[i]) {
-        counts[0] += making->counts[0][i];
-        counts[1] += making->counts[1][i];
+        if (is_missing == (making->fell[visits_of(making, i)] != 0)) {
+            counts[0] += making->counts[0][i];
+            counts[1] += making->counts[1][i];
+        }
     }
     return making->culprit->by == CPTI_CULPRIT_BY_NAME &&
            (counts[0] < CPTI_CULPRIT_CALLS_MIN || counts[1] < CPTI_CULPRIT_CALLS_MIN);
 }
 
-/* Makes a frame of each node with keys of both sets. */
-static void make_frames(struct making *making)
+/* Makes the frame of @node of those of its keys that are missing, or that are not. */
+static void make_frame(struct making *making, uint32_t node, bool is_missing)
 {
     const struct cpt_path *table = making->culprit->table;
     struct cpti_culprit_model *model = making->model;
+    struct cpti_culprit_frame *frame = &model->frames[model->frame_count];
+    const uint32_t key_count = model->key_count;
+
+    for (uint32_t key = making->first[node]; key != CPT_FRAME_NONE;
+         key = making->next[key]) {
+        if (is_missing == (making->fell[visits_of(making, key)] != 0)) {
+            making->keys[key] = model->key_count++;
+        }
+    }
+    if (model->key_count == key_count) {
+        return;
+    }
+    frame->from = suspect_of(
+        making, is_edge(making, node) ? cpt_path_frame(table, node)->parent : node);
+    frame->to =
+        suspect_of(making, is_edge(making, node) ? callee_of(making, node) : node);
+    frame->is_own = !is_edge(making, node);
+    frame->is_thin = is_thin(making, node, is_missing);
+    frame->is_missing = is_missing;
+    frame->is_left_out = is_missing;
+    frame->key_end = model->key_count;
+    model->frame_count++;
+}
+
+/* Makes the frames of each node with keys of both sets. */
+static void make_frames(struct making *making)
+{
+    const struct cpt_path *table = making->culprit->table;
 
     for (uint32_t i = (uint32_t)making->node_count; i-- > 0;) {
         if (is_key(making, i) && is_in_both(making, i)) {
@@ -144,23 +191,10 @@ static void make_frames(struct making *making)
         }
     }
     for (uint32_t i = 0; i < making->node_count; i++) {
-        struct cpti_culprit_frame *frame = &model->frames[model->frame_count];
-        uint32_t key = making->first[i];
-
-        if (key == CPT_FRAME_NONE) {
-            continue;
-        }
-        frame->from = suspect_of(
-            making, is_edge(making, i) ? cpt_path_frame(table, i)->parent : i);
-        frame->to = suspect_of(making, is_edge(making, i) ? callee_of(making, i) : i);
-        frame->is_thin = is_thin(making, i);
-        for (; key != CPT_FRAME_NONE; key = making->next[key]) {
-            making->keys[key] = model->key_count++;
-        }
-        frame->key_end = model->key_count;
-        model->frame_count++;
+        make_frame(making, i, false);
+        make_frame(making, i, true);
     }
-    model->suspect_count = (uint32_t)making->culprit->suspect_count;
+    making->model->suspect_count = (uint32_t)making->culprit->suspect_count;
 }
 
 static int compare_doubles(const void *left, const void *right)
@@ -250,6 +284,7 @@ static cpt_status make_cells(struct making *making, int index)
                 last = key;
             }
             cells->cells[count - 1].count++;
+            cells->cells[count - 1].ns += (double)set->samples[i].ns;
             cells->cells[count - 1].y +=
                 log((double)set->samples[i].ns + making->model->c);
         }
@@ -306,10 +341,15 @@ static cpt_status allocate(struct making *making, uint64_t *calls[2])
     making->first = cpt_alloc_array(alloc, NULL, count, sizeof *making->first);
     making->next = cpt_alloc_array(alloc, NULL, count, sizeof *making->next);
     making->model->frames =
-        cpt_alloc_zeroed(alloc, count * sizeof *making->model->frames);
+        cpt_alloc_zeroed(alloc, 2 * count * sizeof *making->model->frames);
     making->model->thin = cpt_alloc_zeroed(alloc, count);
+    making->model->nodes = cpt_alloc_zeroed(alloc, count * sizeof(uint32_t));
+    making->model->rose = cpt_alloc_zeroed(alloc, count);
+    making->fell = cpt_alloc_zeroed(alloc, count);
     culprit->suspects = cpt_alloc_zeroed(alloc, count * sizeof *culprit->suspects);
     culprit->unjudged = cpt_alloc_zeroed(alloc, count * sizeof *culprit->unjudged);
+    is_whole = is_whole && making->fell != NULL && making->model->nodes != NULL &&
+               making->model->rose != NULL;
     if (!is_whole || making->base_ns == NULL || making->keys == NULL ||
         making->suspects == NULL || making->first == NULL || making->next == NULL ||
         making->model->frames == NULL || making->model->thin == NULL ||
@@ -341,6 +381,12 @@ cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit)
     if (status == CPT_OK) {
         status = count_calls(&making, 1, calls[1]);
     }
+    if (status == CPT_OK && !culprit->has_all_visits) {
+        status = cpti_culprit_find_missing(culprit, making.counts, making.fell);
+    }
+    if (status == CPT_OK) {
+        status = cpti_culprit_find_calls(culprit, making.counts);
+    }
     if (status == CPT_OK) {
         make_frames(&making);
         note_calls(&making, calls);
@@ -356,6 +402,7 @@ cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit)
     cpt_alloc_free(alloc, making.suspects);
     cpt_alloc_free(alloc, making.first);
     cpt_alloc_free(alloc, making.next);
+    cpt_alloc_free(alloc, making.fell);
     return status;
 }
 
@@ -368,75 +415,7 @@ void cpti_culprit_model_deinit(struct cpti_culprit_model *model,
     }
     cpt_alloc_free(alloc, model->frames);
     cpt_alloc_free(alloc, model->thin);
-}
-
-/* --- Scores --- */
-
-/* D_f of the keys from @key to @end, weighted so that its variance is least if that of
- * y is the same everywhere; NaN without a key of both. */
-static double difference(const struct cpti_culprit_sum *base,
-                         const struct cpti_culprit_sum *other, uint32_t key,
-                         uint32_t end)
-{
-    double weight = 0;
-    double sum = 0;
-
-    for (; key < end; key++) {
-        const double n = base[key].count;
-        const double m = other[key].count;
-
-        if (n > 0 && m > 0) {
-            const double w = n * m / (n + m);
-
-            weight += w;
-            sum += w * (other[key].y / m - base[key].y / n);
-        }
-    }
-    return weight > 0 ? sum / weight : (double)NAN;
-}
-
-void cpti_culprit_score(const struct cpti_culprit_model *model,
-                        const struct cpti_culprit_sum *base,
-                        const struct cpti_culprit_sum *other,
-                        struct cpti_culprit_scores *scores)
-{
-    uint32_t key = 0;
-
-    memset(scores->scores, 0, model->suspect_count * sizeof *scores->scores);
-    memset(scores->sizes, 0, model->suspect_count * sizeof *scores->sizes);
-    for (uint32_t i = 0; i < model->frame_count; i++) {
-        const struct cpti_culprit_frame *frame = &model->frames[i];
-        const double d = difference(base, other, key, frame->key_end);
-        const double l = d > 0 ? d : 0;
-
-        key = frame->key_end;
-        scores->d[i] = d;
-        if (isnan(d) || frame->is_explained || frame->is_thin) {
-            continue;
-        }
-        scores->scores[frame->to] += l;
-        scores->sizes[frame->to]++;
-        if (frame->from != frame->to) {
-            scores->scores[frame->from] += l;
-            scores->sizes[frame->from]++;
-        }
-    }
-    for (uint32_t i = 0; i < model->suspect_count; i++) {
-        if (scores->sizes[i] > 0) {
-            scores->scores[i] *= model->thin[i] ? 0 : 1 / sqrt(scores->sizes[i]);
-        }
-    }
-}
-
-uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,
-                            const double *scores)
-{
-    uint32_t first = model->suspect_count;
-
-    for (uint32_t i = 0; i < model->suspect_count; i++) {
-        if (scores[i] > (first < model->suspect_count ? scores[first] : 0)) {
-            first = i;
-        }
-    }
-    return first;
+    cpt_alloc_free(alloc, model->nodes);
+    cpt_alloc_free(alloc, model->rose);
+    cpt_alloc_free(alloc, model->calls);
 }

@@ -7,14 +7,17 @@
  *
  *      S                 a service; also its own time, self(S)
  *      '- B              the calls edge(S→B); of kind NETWORK
+ *      |  '- operation   a key of the edge
  *      '- operation      a key: samples of one frame and operation; of kind OTHER
- *         B
- *         '- operation   a key of the edge
+ *         '- 17          its visits that visits of key 17 called; of kind CALL
  */
 #ifndef CPTI_CLI_CULPRIT_PARTS_H
 #define CPTI_CLI_CULPRIT_PARTS_H
 
 #include "cpt/cli/culprit/culprit.h"
+
+/* The kind of nodes that tell who called: none that a path has. */
+enum { CPTI_CULPRIT_KIND_CALL = CPT_KIND_MAX };
 
 /* One visit or call. */
 struct cpti_culprit_sample {
@@ -29,9 +32,25 @@ struct cpti_culprit_set {
     size_t sample_capacity;
     size_t *ends; /* of each request's samples */
     uint64_t *starts;
+    uint64_t *clusters; /* with which it resembles others */
     size_t request_count;
     size_t end_capacity;
     size_t start_capacity;
+    size_t cluster_capacity;
+};
+
+/* Requests of one set that resemble each other, and are drawn and dealt together. */
+struct cpti_culprit_group {
+    uint64_t cluster;
+    size_t from; /* its requests: orders[from] to orders[end - 1] */
+    size_t end;
+    size_t partner; /* the group of the same cluster in the other set, or SIZE_MAX */
+};
+
+struct cpti_culprit_groups {
+    struct cpti_culprit_group *groups;
+    size_t count;
+    uint32_t *orders;
 };
 
 /* What is kept while a path is taken apart; as long as its frames. */
@@ -51,12 +70,14 @@ struct cpti_culprit_scratch {
 /* The sums of one key in some requests of a set. */
 struct cpti_culprit_sum {
     double count;
-    double y; /* Σ ln(v + c) */
+    double y;  /* Σ ln(v + c) */
+    double ns; /* Σ v */
 };
 
 /* The same of one request; `key` is its number among the keys of both sets. */
 struct cpti_culprit_cell {
     double y;
+    double ns;
     uint32_t key;
     uint32_t count;
 };
@@ -73,8 +94,19 @@ struct cpti_culprit_frame {
     uint32_t from; /* numbers of suspects; the same for self() */
     uint32_t to;
     uint32_t key_end; /* of its keys, which stand side by side */
+    bool is_own;      /* self(); else it is time between services */
     bool is_explained;
-    bool is_thin; /* it has too few samples to count */
+    bool is_thin;     /* it has too few samples to count */
+    bool is_missing;  /* too few of its visits are on the path to compare them, … */
+    bool is_left_out; /* … and so they are not */
+};
+
+/* Calls of one service by another, by their nodes. */
+struct cpti_culprit_call {
+    uint32_t from;
+    uint32_t to;
+    double calls;      /* of both sets */
+    double edge_calls; /* that have time between services */
 };
 
 /* Sets of requests in numbers: what the scores are computed from. */
@@ -84,15 +116,37 @@ struct cpti_culprit_model {
     uint32_t frame_count;
     uint32_t key_count;
     uint32_t suspect_count;
+    uint32_t *nodes;     /* by suspect */
+    unsigned char *rose; /* by node of a service: more of its visits are on the path */
+    struct cpti_culprit_call *calls;
+    size_t call_count;
     struct cpti_culprit_cells sets[2];
     double c;
 };
 
+/* Whether a frame became slower in every sample, or in some of them. */
+enum { CPTI_CULPRIT_EVERY, CPTI_CULPRIT_SOME, CPTI_CULPRIT_MANNERS };
+
+/* What of a suspect became slower: all frames, its own time, or one operation of it. */
+enum cpti_culprit_part { CPTI_CULPRIT_ALL, CPTI_CULPRIT_OWN, CPTI_CULPRIT_OPERATION };
+
+/* The hypothesis that gave a suspect its score. */
+struct cpti_culprit_vote {
+    double effect; /* shrunk, of the logarithm: the mean of the frames that voted */
+    double every;  /* the same if it is taken that every sample became slower */
+    unsigned char part;
+    unsigned char manner;
+    uint32_t from_key; /* of what voted, the keys, if it is not all */
+    uint32_t end_key;
+};
+
 /* Scores of one pair of sets of requests; all arrays are the caller's. */
 struct cpti_culprit_scores {
-    double *d;       /* by frame; NaN: it is not in both */
-    double *scores;  /* by suspect; 0: it has no frame */
-    uint32_t *sizes; /* by suspect: frames */
+    double *d[CPTI_CULPRIT_MANNERS];      /* by frame, shrunk; NaN: it is not in both */
+    double *scores;                       /* by suspect; 0: it has no frame */
+    uint32_t *sizes;                      /* by suspect: frames */
+    struct cpti_culprit_vote *votes;      /* by suspect */
+    double *totals[CPTI_CULPRIT_MANNERS]; /* by suspect: of its frames */
 };
 
 struct cpti_culprit {
@@ -107,9 +161,18 @@ struct cpti_culprit {
     struct cpti_unjudged *unjudged;
     size_t unjudged_count;
     enum cpti_verdict verdict;
+    enum cpti_doubt doubt;
+    struct cpti_culprit_either {
+        struct cpt_bytes name;
+        struct cpt_bytes to;
+    } either[CPTI_EITHER_MAX];
+    size_t either_count;
     unsigned culprit_count;
     unsigned rounds;
     bool are_concurrent;
+    bool has_clusters;
+    uint64_t cluster;    /* of the request that is added next */
+    bool has_all_visits; /* samples are not only of visits on the path */
 };
 
 /* Adds the samples of @path to @set; those of an earlier error may stay. Errors of
@@ -125,6 +188,41 @@ cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit);
 void cpti_culprit_model_deinit(struct cpti_culprit_model *model,
                                const struct cpt_alloc *alloc);
 
+/* Of a node of kind CALL, the key of the caller's visits. */
+uint32_t cpti_culprit_caller(const struct cpt_path *table, uint32_t node);
+
+/* Marks in @fell, by node, the keys of which too few visits are on the path, and in the
+ * model the services of which more are. @counts are the samples of both sets, by node.
+ * CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_find_missing(struct cpti_culprit *culprit,
+                                     uint64_t *const counts[2], unsigned char *fell);
+
+/* Fills in the calls of the model. @counts as above. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_find_calls(struct cpti_culprit *culprit,
+                                   uint64_t *const counts[2]);
+
+/* Takes back that culprits are sure of which the input cannot tell whether they are, or
+ * others that they touch. Before the suspects are sorted. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit);
+
+/* Says that it may be suspect @number, of which too few visits are on the path to tell,
+ * or one of those beside it of which more are; if there are such. CPT_OK;
+ * CPT_NO_MEMORY. */
+cpt_status cpti_culprit_doubt_presence(struct cpti_culprit *culprit, uint32_t number);
+
+/* Whether what @frame has counts for its suspects. */
+static inline bool cpti_culprit_counts(const struct cpti_culprit_frame *frame)
+{
+    return !frame->is_explained && !frame->is_thin && !frame->is_left_out;
+}
+
+/* Makes the groups of both sets; one of each request if no clusters were given. CPT_OK;
+ * CPT_NO_MEMORY; deinit them in any case. */
+cpt_status cpti_culprit_groups_make(const struct cpti_culprit *culprit,
+                                    struct cpti_culprit_groups groups[2]);
+void cpti_culprit_groups_deinit(struct cpti_culprit_groups groups[2],
+                                const struct cpt_alloc *alloc);
+
 /* Whether the sets are of one time. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_compare_times(const struct cpti_culprit *culprit,
                                       bool *are_concurrent);
@@ -134,6 +232,12 @@ void cpti_culprit_score(const struct cpti_culprit_model *model,
                         const struct cpti_culprit_sum *base,
                         const struct cpti_culprit_sum *other,
                         struct cpti_culprit_scores *scores);
+
+/* How many times longer the samples are that gave @suspect the score of @vote. */
+double cpti_culprit_factor(const struct cpti_culprit_model *model,
+                           const struct cpti_culprit_sum *base,
+                           const struct cpti_culprit_sum *other, uint32_t suspect,
+                           const struct cpti_culprit_vote *vote);
 
 /* The first of the largest scores; the number of suspects if none is above 0. */
 uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,

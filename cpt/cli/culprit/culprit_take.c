@@ -22,10 +22,17 @@
 
 #include "aggregate/cpt_view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ENTERED = 1, HAS_SELF = 2, HAS_EDGE = 4, EDGE_TEXT_BYTES = 600 };
+enum {
+    ENTERED = 1,
+    HAS_SELF = 2,
+    HAS_EDGE = 4,
+    EDGE_TEXT_BYTES = 600,
+    CALLER_TEXT_BYTES = 16
+};
 
 /* --- Nodes --- */
 
@@ -194,37 +201,69 @@ static struct cpt_bytes operation_of(enum cpti_culprit_by by,
                                     : cpt_bytes_of("");
 }
 
+/* Notes that the visit of @root, whose samples are of key @key, was a call of its
+ * caller's visit. */
+static cpt_status note_call(struct cpti_culprit *culprit, struct cpti_culprit_set *set,
+                            const struct cpt_path *path, uint32_t root, uint32_t key)
+{
+    const struct cpti_culprit_scratch *scratch = &culprit->scratch;
+    const uint32_t caller = scratch->roots[cpt_path_frame(path, root)->parent];
+    char text[CALLER_TEXT_BYTES];
+    uint32_t node = 0;
+    cpt_status status =
+        node_of(culprit, scratch->services[caller],
+                operation_of(culprit->by, path, caller), CPT_KIND_OTHER, &node);
+
+    (void)snprintf(text, sizeof text, "%" PRIu32, node);
+    if (status == CPT_OK) {
+        status =
+            node_of(culprit, key, cpt_bytes_of(text), CPTI_CULPRIT_KIND_CALL, &node);
+    }
+    return status == CPT_OK ? sample_add(culprit, set, node, 0) : status;
+}
+
+/* The time of the call of @root that is between services. */
+static cpt_status edge_add(struct cpti_culprit *culprit, struct cpti_culprit_set *set,
+                           const struct cpt_path *path, uint32_t root)
+{
+    const struct cpti_culprit_scratch *scratch = &culprit->scratch;
+    const uint32_t service = scratch->services[root];
+    const uint32_t parent = cpt_path_frame(path, root)->parent;
+    const uint32_t from = culprit->by == CPTI_CULPRIT_BY_EDGE
+                              ? service
+                              : scratch->services[scratch->roots[parent]];
+    uint32_t node = 0;
+    cpt_status status =
+        node_of(culprit, from, cpt_path_frame_name(culprit->table, service),
+                CPT_KIND_NETWORK, &node);
+
+    if (status == CPT_OK) {
+        status = node_of(culprit, node, operation_of(culprit->by, path, root),
+                         CPT_KIND_OTHER, &node);
+    }
+    return status == CPT_OK ? sample_add(culprit, set, node, scratch->edge_ns[root])
+                            : status;
+}
+
 /* The visit of @root has ended: its own time and that of the call are samples. */
 static cpt_status close_visit(struct cpti_culprit *culprit,
                               struct cpti_culprit_set *set, const struct cpt_path *path,
                               uint32_t root)
 {
     struct cpti_culprit_scratch *scratch = &culprit->scratch;
-    const uint32_t service = scratch->services[root];
-    const uint32_t parent = cpt_path_frame(path, root)->parent;
-    const struct cpt_bytes operation = operation_of(culprit->by, path, root);
-    uint32_t node = service;
-    cpt_status status = CPT_OK;
+    uint32_t key = 0;
+    cpt_status status =
+        node_of(culprit, scratch->services[root], operation_of(culprit->by, path, root),
+                CPT_KIND_OTHER, &key);
 
-    if ((scratch->met[root] & HAS_SELF) != 0) {
-        status = node_of(culprit, service, operation, CPT_KIND_OTHER, &node);
-        status = status == CPT_OK
-                     ? sample_add(culprit, set, node, scratch->self_ns[root])
-                     : status;
+    if (status == CPT_OK && (scratch->met[root] & HAS_SELF) != 0) {
+        status = sample_add(culprit, set, key, scratch->self_ns[root]);
+    }
+    if (status == CPT_OK && cpt_path_frame(path, root)->parent != CPT_FRAME_NONE) {
+        status = note_call(culprit, set, path, root, key);
     }
     if (status == CPT_OK && (scratch->met[root] & HAS_EDGE) != 0) {
-        const uint32_t from = culprit->by == CPTI_CULPRIT_BY_EDGE
-                                  ? service
-                                  : scratch->services[scratch->roots[parent]];
-
-        status = node_of(culprit, from, cpt_path_frame_name(culprit->table, service),
-                         CPT_KIND_NETWORK, &node);
-        if (status == CPT_OK) {
-            status = node_of(culprit, node, operation, CPT_KIND_OTHER, &node);
-        }
-        status = status == CPT_OK
-                     ? sample_add(culprit, set, node, scratch->edge_ns[root])
-                     : status;
+        status = edge_add(culprit, set, path, root);
     }
     scratch->met[root] = 0;
     return status;

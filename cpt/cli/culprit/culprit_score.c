@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * culprit_score.c - the scores of one pair of sets; see culprit.h
+ *
+ *      keys --> D of frames --> hypotheses of a suspect --> the best one is its score
+ *
+ * A suspect has one score for each hypothesis: which part of it became slower, and in
+ * which manner. Each restriction (not all frames, not every sample) costs a tenth, as
+ * there are the more hypotheses the more special they are.
+ */
+#include "cpt/cli/culprit/culprit_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a restriction of a hypothesis leaves of its score. */
+static const double restricted = 0.9;
+
+/* As many calls are worth as much as what is believed before: no change. */
+static const double calls_before = 2.5;
+
+/* D of some keys, weighted so that its variance is least if that of a sample is the
+ * same everywhere. */
+struct difference {
+    double weight;
+    double sums[CPTI_CULPRIT_MANNERS];
+};
+
+static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
+                    const struct cpti_culprit_sum *other, double c)
+{
+    const double n = base->count;
+    const double m = other->count;
+    const double weight = n > 0 && m > 0 ? n * m / (n + m) : 0;
+
+    if (weight > 0) {
+        all->weight += weight;
+        all->sums[CPTI_CULPRIT_EVERY] += weight * (other->y / m - base->y / n);
+        all->sums[CPTI_CULPRIT_SOME] +=
+            weight * log((other->ns / m + c) / (base->ns / n + c));
+    }
+}
+
+/* The mean of @difference, shrunk by how few calls it is of; NaN without any. */
+static double shrunk(const struct difference *difference, int manner)
+{
+    return difference->weight > 0
+               ? difference->sums[manner] / (difference->weight + calls_before)
+               : (double)NAN;
+}
+
+static double above_zero(double d)
+{
+    return d > 0 ? d : 0;
+}
+
+/* Takes the hypothesis that @vote is of, if its score is the best so far. */
+static void propose(struct cpti_culprit_scores *scores, uint32_t suspect, double score,
+                    struct cpti_culprit_vote vote)
+{
+    score *= vote.manner == CPTI_CULPRIT_SOME ? restricted : 1;
+    score *= vote.part >= CPTI_CULPRIT_OWN ? restricted : 1;
+    score *= vote.part >= CPTI_CULPRIT_OPERATION ? restricted : 1;
+    if (score > scores->scores[suspect]) {
+        scores->scores[suspect] = score;
+        scores->votes[suspect] = vote;
+    }
+}
+
+/* The own time of a suspect in @part of its operations, those of @difference. */
+static void propose_own(struct cpti_culprit_scores *scores, uint32_t suspect,
+                        const struct difference *difference,
+                        struct cpti_culprit_vote vote)
+{
+    for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
+        vote.manner = (unsigned char)manner;
+        vote.effect = shrunk(difference, manner);
+        vote.every = shrunk(difference, CPTI_CULPRIT_EVERY);
+        if (vote.effect > 0) {
+            propose(scores, suspect, vote.effect, vote);
+        }
+    }
+}
+
+/* Computes D of frame @index, and what its keys propose by themselves. */
+static void score_frame(const struct cpti_culprit_model *model,
+                        const struct cpti_culprit_sum *base,
+                        const struct cpti_culprit_sum *other, uint32_t index,
+                        struct cpti_culprit_scores *scores)
+{
+    const struct cpti_culprit_frame *frame = &model->frames[index];
+    const uint32_t first = index > 0 ? model->frames[index - 1].key_end : 0;
+    const bool votes = cpti_culprit_counts(frame);
+    struct difference all = {0};
+
+    for (uint32_t key = first; key < frame->key_end; key++) {
+        struct difference one = {0};
+
+        add_key(&all, &base[key], &other[key], model->c);
+        if (votes && frame->is_own && frame->key_end - first > 1) {
+            add_key(&one, &base[key], &other[key], model->c);
+            propose_own(scores, frame->to, &one,
+                        (struct cpti_culprit_vote){.part = CPTI_CULPRIT_OPERATION,
+                                                   .from_key = key,
+                                                   .end_key = key + 1});
+        }
+    }
+    for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
+        scores->d[manner][index] = shrunk(&all, manner);
+    }
+    if (votes && all.weight > 0 && frame->is_own) {
+        propose_own(scores, frame->to, &all,
+                    (struct cpti_culprit_vote){.part = CPTI_CULPRIT_OWN,
+                                               .from_key = first,
+                                               .end_key = frame->key_end});
+    }
+    if (votes && all.weight > 0) {
+        scores->sizes[frame->to]++;
+        scores->sizes[frame->from] += frame->from != frame->to;
+    }
+}
+
+/* Adds up the frames of the suspects. */
+static void add_frames(const struct cpti_culprit_model *model, int manner,
+                       struct cpti_culprit_scores *scores)
+{
+    double *totals = scores->totals[manner];
+
+    memset(totals, 0, model->suspect_count * sizeof *totals);
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        const struct cpti_culprit_frame *frame = &model->frames[i];
+        const double l = above_zero(scores->d[manner][i]);
+
+        if (cpti_culprit_counts(frame)) {
+            totals[frame->to] += l;
+            totals[frame->from] += frame->from != frame->to ? l : 0;
+        }
+    }
+}
+
+/* What all frames of the suspects propose together. */
+static void propose_all(const struct cpti_culprit_model *model, int manner,
+                        struct cpti_culprit_scores *scores)
+{
+    for (uint32_t i = 0; i < model->suspect_count; i++) {
+        const double size = scores->sizes[i];
+
+        if (size > 0) {
+            propose(scores, i, scores->totals[manner][i] / sqrt(size),
+                    (struct cpti_culprit_vote){
+                        .part = CPTI_CULPRIT_ALL,
+                        .manner = (unsigned char)manner,
+                        .effect = scores->totals[manner][i] / size,
+                        .every = scores->totals[CPTI_CULPRIT_EVERY][i] / size});
+        }
+    }
+}
+
+void cpti_culprit_score(const struct cpti_culprit_model *model,
+                        const struct cpti_culprit_sum *base,
+                        const struct cpti_culprit_sum *other,
+                        struct cpti_culprit_scores *scores)
+{
+    memset(scores->scores, 0, model->suspect_count * sizeof *scores->scores);
+    memset(scores->sizes, 0, model->suspect_count * sizeof *scores->sizes);
+    memset(scores->votes, 0, model->suspect_count * sizeof *scores->votes);
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        score_frame(model, base, other, i, scores);
+    }
+    for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
+        add_frames(model, manner, scores);
+        propose_all(model, manner, scores);
+    }
+    for (uint32_t i = 0; i < model->suspect_count; i++) {
+        scores->scores[i] *= model->thin[i] ? 0 : 1;
+    }
+}
+
+uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,
+                            const double *scores)
+{
+    uint32_t first = model->suspect_count;
+
+    for (uint32_t i = 0; i < model->suspect_count; i++) {
+        if (scores[i] > (first < model->suspect_count ? scores[first] : 0)) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* Sums of the samples of key @key, added up as if both sets had the base's calls. */
+static void add_times(double times[2], const struct cpti_culprit_sum *base,
+                      const struct cpti_culprit_sum *other)
+{
+    if (base->count > 0 && other->count > 0) {
+        const double weight = base->count * other->count / (base->count + other->count);
+
+        times[0] += weight * base->ns / base->count;
+        times[1] += weight * other->ns / other->count;
+    }
+}
+
+double cpti_culprit_factor(const struct cpti_culprit_model *model,
+                           const struct cpti_culprit_sum *base,
+                           const struct cpti_culprit_sum *other, uint32_t suspect,
+                           const struct cpti_culprit_vote *vote)
+{
+    double times[2] = {0, 0};
+    uint32_t key = 0;
+
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        const struct cpti_culprit_frame *frame = &model->frames[i];
+        const bool is_its = (frame->from == suspect || frame->to == suspect) &&
+                            cpti_culprit_counts(frame);
+
+        for (; key < frame->key_end; key++) {
+            if (vote->part == CPTI_CULPRIT_ALL
+                    ? is_its
+                    : key >= vote->from_key && key < vote->end_key) {
+                add_times(times, &base[key], &other[key]);
+            }
+        }
+    }
+    return times[0] > 0 ? times[1] / times[0] : 1;
+}
