@@ -14,24 +14,27 @@
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/folders.h"
-#include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/base/table.h"
 #include "cpt/cli/culprit/culprit.h"
+#include "cpt/cli/culprit/culprit_print.h"
+#include "cpt/cli/culprit/nested_keys.h"
+#include "cpt/cli/gather/cluster_key.h"
+#include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/seen.h"
 #include "cpt/cli/gather/workers.h"
 #include "cpt/cli/select/select.h"
+#include "cpt/cli/spans/span_records.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-/* Requests of each set; rows of text; suspects named by a verdict that is not sure. */
-enum { REQUESTS_DEFAULT = 10000, ROWS_DEFAULT = 10, NAMED_MAX = 3 };
+/* Requests of each set; rows of text. */
+enum { REQUESTS_DEFAULT = 10000, ROWS_DEFAULT = 10 };
 
 /* One set of requests. */
 struct set {
@@ -41,14 +44,19 @@ struct set {
     struct cpti_selection selection;
     struct cpti_sample sample;
     struct cpti_seen *seen; /* NULL: duplicates count */
-    uint64_t record_count;
-    uint64_t duplicate_count;
+    struct cpti_gather_tally tally;
 };
 
 struct culprit_command {
     const struct cpti_arguments *arguments;
     struct set sets[2];
     struct cpti_culprit *culprit;
+    struct cpt_path *visits;          /* of one request */
+    const char *cluster;              /* by which requests are dealt; NULL: none */
+    char hint[CPTI_NESTED_KEY_BYTES]; /* … that the option should name; or empty */
+    uint64_t unclustered;             /* requests without a value of it */
+    struct cpti_nested_keys *nested;
+    bool has_visits;             /* all records have them */
     enum cpti_culprit_side side; /* of the sample that is being added */
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
@@ -75,17 +83,18 @@ static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
         *status = cpti_failed("out of memory; --keep-duplicates needs less");
         return false;
     }
-    set->duplicate_count += result == CPTI_SEEN_BEFORE;
+    set->tally.duplicate_count += result == CPTI_SEEN_BEFORE;
     return result != CPTI_SEEN_BEFORE;
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct set *set = walk->context;
+    const enum cpti_selected selected = cpti_selection_counts(&set->selection, record);
     int status = CPTI_EXIT_DONE;
 
-    if (cpti_selection_counts(&set->selection, record) != CPTI_SELECTED ||
-        !is_new(walk, record, &status)) {
+    cpti_gather_tally_add(&set->tally, selected);
+    if (selected != CPTI_SELECTED || !is_new(walk, record, &status)) {
         return status;
     }
     return cpti_log_sample_add(walk, record, &set->sample, 1);
@@ -110,9 +119,53 @@ static int walk_file(struct set *set, const struct cpti_arguments *arguments,
         return status;
     }
     status = cpti_log_walk(&walk);
-    set->record_count += walk.record_count + walk.passed_count;
+    set->tally.record_count += walk.record_count + walk.passed_count;
     cpti_input_close(&input);
     return status;
+}
+
+/* The attribute with all visits of @record, or NULL. */
+static const struct cpt_attribute *visits_of(const struct cpt_record *record)
+{
+    const struct cpt_attribute *attribute =
+        cpt_record_attribute(record, cpt_bytes_of(CPTI_VISITS_KEY));
+
+    return attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT ? attribute
+                                                                      : NULL;
+}
+
+/* Reads all visits of @record into the command's path. */
+static cpt_status read_visits(struct culprit_command *command,
+                              const struct cpt_record *record)
+{
+    const struct cpt_bytes bytes = visits_of(record)->value.text;
+    const struct cpt_metadata_decode_options options = {
+        .struct_bytes = sizeof options,
+        .bytes_max = SIZE_MAX,
+        .segments_max = CPT_PATH_SEGMENTS_MAX,
+        .frames_max = CPT_PATH_FRAMES_MAX,
+        .labels_max = CPT_PATH_LABELS_MAX,
+        .depth_max = CPT_PATH_DEPTH_MAX,
+        .name_bytes_max = SIZE_MAX};
+
+    cpt_path_reset(command->visits);
+    return cpt_metadata_decode(bytes.data, bytes.bytes, &options, command->visits,
+                               NULL);
+}
+
+/* The cluster of the request that is added next: a hash of the value. A request without
+ * one resembles no other. */
+static void set_cluster(struct culprit_command *command,
+                        const struct cpt_record *record)
+{
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    struct cpt_bytes value;
+
+    if (cpti_cluster_value(record, command->cluster, text, &value)) {
+        cpti_culprit_cluster(command->culprit, cpti_nested_hash(value));
+    } else {
+        cpti_culprit_cluster(command->culprit, command->unclustered++);
+    }
 }
 
 /* Adds a request of the sample. */
@@ -120,15 +173,61 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
                         const struct cpt_record *record, const struct cpt_path *path)
 {
     struct culprit_command *command = context;
-    const cpt_status status =
-        cpti_culprit_add(command->culprit, command->side, path, record->start_unix_ns);
+    cpt_status status = CPT_OK;
 
     (void)sampled;
+    if (command->has_visits) {
+        status = read_visits(command, record);
+        path = command->visits;
+    }
+    if (command->cluster != NULL) {
+        set_cluster(command, record);
+    }
+    if (status == CPT_OK) {
+        status = cpti_culprit_add(command->culprit, command->side, path,
+                                  record->start_unix_ns);
+    }
     if (status == CPT_LIMIT) {
         command->refused_count++;
         return CPTI_EXIT_DONE;
     }
     return cpti_status_exit(status);
+}
+
+/* Says that no request was selected, and which term left none, as 'cpt diff' does. */
+static int say_none(const struct set *set)
+{
+    char left[CPTI_GATHER_LEFT_BYTES];
+    const bool is_diagnosed = cpti_gather_left_text(&set->tally, left)[0] == '\0' &&
+                              cpti_selection_has_terms(&set->selection) &&
+                              cpti_diagnosis_is_possible(set->paths, set->path_count);
+    const int status = cpti_failed(
+        "no request is selected for %s, of %" PRIu64 " record%s%s%s", set->what,
+        set->tally.record_count, set->tally.record_count == 1 ? "" : "s", left,
+        is_diagnosed ? "; left after each term:" : "");
+
+    if (is_diagnosed) {
+        cpti_diagnosis_print(&set->selection, set->paths, set->path_count);
+    }
+    return status;
+}
+
+/* Tells what does not count. */
+static void tell_left(const struct set *set)
+{
+    if (set->sample.met_count > set->sample.count) {
+        cpti_warn("%s: a sample of %zu of %" PRIu64 " requests", set->what,
+                  set->sample.count, set->sample.met_count);
+    }
+    if (set->tally.fragment_count > 0) {
+        cpti_warn("%s: %" PRIu64 " fragments are left out, of traces whose root was "
+                  "lost; --include-fragments takes them",
+                  set->what, set->tally.fragment_count);
+    }
+    if (set->tally.duplicate_count > 0) {
+        cpti_warn("%s: %" PRIu64 " records were given before, and do not count again",
+                  set->what, set->tally.duplicate_count);
+    }
 }
 
 static int gather_set(struct culprit_command *command, enum cpti_culprit_side side)
@@ -150,262 +249,74 @@ static int gather_set(struct culprit_command *command, enum cpti_culprit_side si
         status =
             cpti_exit_last(status, walk_file(set, command->arguments, set->paths[i]));
         if (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error")) {
+            cpti_sample_deinit(&set->sample);
+            set->sample.count = 0;
             return status;
         }
     }
     cpti_seen_free(set->seen);
     set->seen = NULL;
-    if (set->sample.met_count > set->sample.count) {
-        cpti_warn("%s: a sample of %zu of %" PRIu64 " requests", set->what,
-                  set->sample.count, set->sample.met_count);
-    }
-    if (set->duplicate_count > 0) {
-        cpti_warn("%s: %" PRIu64 " records were given before, and do not count again",
-                  set->what, set->duplicate_count);
-    }
+    tell_left(set);
     if (set->sample.count == 0 && status != CPTI_EXIT_DONE) {
         return status;
     }
     if (set->sample.count == 0) {
-        return cpti_failed("%s: no request is selected, of %" PRIu64 " record%s",
-                           set->what, set->record_count,
-                           set->record_count == 1 ? "" : "s");
+        return say_none(set);
     }
-    command->side = side;
-    status = cpti_exit_last(status,
-                            cpti_log_sample_each(&set->sample, meet_sampled, command));
-    cpti_sample_deinit(&set->sample);
     return status;
 }
 
-/* --- JSON --- */
-
-static const char *verdict_word(const struct cpti_culprit *culprit)
+/* A cpti_sampled_fn: whether a record has all visits. */
+static int look_for_visits(void *context, const struct cpti_sampled *sampled,
+                           const struct cpt_record *record, const struct cpt_path *path)
 {
-    static const char *const words[] = {[CPTI_VERDICT_NONE] = "none",
-                                        [CPTI_VERDICT_UNSURE] = "unsure",
-                                        [CPTI_VERDICT_SURE] = "sure"};
+    struct culprit_command *command = context;
 
-    return words[cpti_culprit_verdict(culprit)];
+    (void)sampled;
+    (void)path;
+    command->has_visits = command->has_visits && visits_of(record) != NULL;
+    return CPTI_EXIT_DONE;
 }
 
-static void json_suspect(struct cpti_json *json, const struct cpti_suspect *suspect)
+/* Adds both samples: by all visits, if all of their records have them. */
+static int add_samples(struct culprit_command *command)
 {
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "service", suspect->name);
-    cpti_json_rough(json, "score", suspect->score);
-    cpti_json_unsigned(json, "frames", suspect->frame_count);
-    cpti_json_unsigned(json, "frames_slower", suspect->slower_count);
-    cpti_json_rough(json, "factor", suspect->factor);
-    cpti_json_rough(json, "share", suspect->share);
-    cpti_json_rough(json, "p", suspect->p);
-    cpti_json_rough(json, "distance", suspect->distance);
-    cpti_json_unsigned(json, "base_calls", suspect->calls[0]);
-    cpti_json_unsigned(json, "new_calls", suspect->calls[1]);
-    cpti_json_bool(json, "culprit", suspect->is_culprit);
-    cpti_json_close(json);
-}
+    int status = CPTI_EXIT_DONE;
 
-static void print_json(const struct culprit_command *command, size_t row_max)
-{
-    static const char *const sides[] = {"base_requests", "new_requests"};
-    const struct cpti_culprit *culprit = command->culprit;
-    const size_t count = cpti_culprit_suspect_count(culprit);
-    const size_t unjudged_count = cpti_culprit_unjudged_count(culprit);
-    const char *by = cpti_value(command->arguments, "by");
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_text(&json, "by", by != NULL ? by : "service");
-    cpti_json_text(&json, "verdict", verdict_word(culprit));
+    command->has_visits = true;
     for (unsigned i = 0; i < 2; i++) {
-        cpti_json_unsigned(&json, sides[i], cpti_culprit_requests(culprit, i));
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             look_for_visits, command));
     }
-    cpti_json_unsigned(&json, "resamples", cpti_culprit_rounds(culprit));
-    cpti_json_bool(&json, "concurrent", cpti_culprit_are_concurrent(culprit));
-    cpti_json_ns(&json, "offset_ns", cpti_culprit_offset_ns(culprit));
-    cpti_json_open(&json, "services", '[');
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        json_suspect(&json, cpti_culprit_suspect(culprit, i));
+    if (command->has_visits) {
+        cpti_culprit_has_all_visits(command->culprit);
     }
-    cpti_json_close(&json);
-    cpti_json_open(&json, "unjudged", '[');
-    for (size_t i = 0; i < unjudged_count && i < row_max; i++) {
-        const struct cpti_unjudged *unjudged = cpti_culprit_unjudged(culprit, i);
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_bytes(&json, "service", unjudged->name);
-        cpti_json_unsigned(&json, "base_calls", unjudged->calls[0]);
-        cpti_json_unsigned(&json, "new_calls", unjudged->calls[1]);
-        cpti_json_close(&json);
+    for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             meet_sampled, command));
     }
-    cpti_json_close(&json);
-    if (row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(
-            &json, "rows",
-            (count > row_max ? count - row_max : 0) +
-                (unjudged_count > row_max ? unjudged_count - row_max : 0));
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-}
-
-/* --- Text --- */
-
-static const char *shown(struct cpt_bytes name, char text[CPTI_TEXT_BYTES])
-{
-    (void)cpt_text_name(name, text, CPTI_TEXT_BYTES);
-    return text;
-}
-
-/* "C: 4 of 5 frames slower, ×2.3, first in 97 % of resamples" */
-static void say_culprit(const struct cpti_suspect *suspect)
-{
-    char text[CPTI_TEXT_BYTES];
-
-    (void)printf("%s: %" PRIu32 " of %" PRIu32 " frame%s slower, \u00d7%.1f, first in "
-                 "%.0f %% of resamples\n",
-                 shown(suspect->name, text), suspect->slower_count,
-                 suspect->frame_count, suspect->frame_count == 1 ? "" : "s",
-                 suspect->factor, floor(100 * suspect->share));
-}
-
-/* "not sure: C or B": who is first in most resamples. If only one is, why it is not
- * sure. */
-static void say_unsure(const struct cpti_culprit *culprit)
-{
-    static const double least = 0.1;
-    const struct cpti_suspect *first = cpti_culprit_suspect(culprit, 0);
-    const size_t count = cpti_culprit_suspect_count(culprit);
-    char text[CPTI_TEXT_BYTES];
-    unsigned named = 1;
-
-    (void)printf("not sure: %s", shown(first->name, text));
-    for (size_t i = 1; i < count && named < NAMED_MAX; i++) {
-        const struct cpti_suspect *suspect = cpti_culprit_suspect(culprit, i);
-
-        if (suspect->share >= least) {
-            (void)printf(" or %s", shown(suspect->name, text));
-            named++;
-        }
-    }
-    if (named == 1 && first->factor < cpti_culprit_factor_min(culprit)) {
-        (void)printf(", only \u00d7%.2f", first->factor);
-    } else if (named == 1 && first->share >= CPTI_CULPRIT_SHARE &&
-               first->large_share < CPTI_CULPRIT_SHARE) {
-        (void)printf(", perhaps less than \u00d7%.2f",
-                     cpti_culprit_factor_min(culprit));
-    } else if (named == 1) {
-        (void)printf(", p %.3f", first->p);
-    }
-    (void)printf("\n");
-}
-
-static void say_verdict(const struct cpti_culprit *culprit)
-{
-    const size_t count = cpti_culprit_suspect_count(culprit);
-
-    if (cpti_culprit_verdict(culprit) == CPTI_VERDICT_NONE) {
-        (void)printf("no service stands out\n");
-        return;
-    }
-    if (cpti_culprit_verdict(culprit) == CPTI_VERDICT_UNSURE) {
-        say_unsure(culprit);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (cpti_culprit_suspect(culprit, i)->is_culprit) {
-            say_culprit(cpti_culprit_suspect(culprit, i));
-        }
-    }
-}
-
-static int print_rows(const struct cpti_culprit *culprit, const char *what,
-                      size_t row_max)
-{
-    const char *headings[] = {"score", "factor", "slower", "frames",
-                              "first", "p",      "calls",  what};
-    struct cpti_table table =
-        cpti_table_of(headings, sizeof headings / sizeof headings[0]);
-    char text[CPTI_TEXT_BYTES];
-
-    for (size_t i = 0; i < row_max && i < cpti_culprit_suspect_count(culprit); i++) {
-        const struct cpti_suspect *suspect = cpti_culprit_suspect(culprit, i);
-
-        cpti_table_cell(&table, "%.2f", suspect->score);
-        cpti_table_cell(&table, "%.2f", suspect->factor);
-        cpti_table_cell(&table, "%" PRIu32, suspect->slower_count);
-        cpti_table_cell(&table, "%" PRIu32, suspect->frame_count);
-        cpti_table_cell(&table, "%.0f%%", floor(100 * suspect->share));
-        cpti_table_cell(&table, "%.3f", suspect->p);
-        cpti_table_cell(&table, "%" PRIu64, suspect->calls[1]);
-        cpti_table_cell(&table, "%s", shown(suspect->name, text));
-    }
-    return cpti_table_print(&table);
-}
-
-/* Names those that vanished, that are new, and that have too few calls. */
-static void print_unjudged(const struct cpti_culprit *culprit, size_t row_max)
-{
-    const size_t count = cpti_culprit_unjudged_count(culprit);
-    char text[CPTI_TEXT_BYTES];
-
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        const struct cpti_unjudged *unjudged = cpti_culprit_unjudged(culprit, i);
-        const char *why = unjudged->calls[1] == 0   ? "vanished"
-                          : unjudged->calls[0] == 0 ? "is new"
-                                                    : "has too few calls";
-
-        (void)printf("%s%s %s: %" PRIu64 " calls in the base, %" PRIu64
-                     " in the new set\n",
-                     i == 0 ? "\n" : "", shown(unjudged->name, text), why,
-                     unjudged->calls[0], unjudged->calls[1]);
-    }
-    if (count > row_max) {
-        (void)printf("%zu more are not judged\n", count - row_max);
-    }
-}
-
-static int print_text(const struct culprit_command *command, size_t row_max)
-{
-    const struct cpti_culprit *culprit = command->culprit;
-    const char *by = cpti_value(command->arguments, "by");
-    const size_t count = cpti_culprit_suspect_count(culprit);
-    const size_t rows =
-        row_max < command->rows_max ? row_max : (size_t)command->rows_max;
-    int status;
-
-    say_verdict(culprit);
-    (void)printf("requests: %" PRIu64 " (base), %" PRIu64 " (new)%s; %u resamples\n\n",
-                 cpti_culprit_requests(culprit, CPTI_CULPRIT_BASE),
-                 cpti_culprit_requests(culprit, CPTI_CULPRIT_NEW),
-                 cpti_culprit_are_concurrent(culprit) ? " of one time" : "",
-                 cpti_culprit_rounds(culprit));
-    status = print_rows(culprit,
-                        by == NULL                ? "service"
-                        : strcmp(by, "name") == 0 ? "component"
-                                                  : by,
-                        rows);
-    if (count > rows) {
-        (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
-    }
-    print_unjudged(culprit, rows);
     return status;
 }
+
+/* --- Output --- */
 
 /* See struct cpti_capped. */
 static int print_capped(void *context, size_t row_max)
 {
     const struct culprit_command *command = context;
+    const struct cpti_culprit_print print = {
+        .culprit = command->culprit,
+        .by = cpti_value(command->arguments, "by"),
+        .cluster = cpti_value(command->arguments, "cluster"),
+        .hint = command->hint[0] != '\0' ? command->hint : NULL,
+        .rows_max = command->rows_max};
 
     if (cpti_has(command->arguments, "json")) {
-        print_json(command, row_max);
+        cpti_culprit_print_json(&print, row_max);
         return CPTI_EXIT_DONE;
     }
-    return print_text(command, row_max);
+    return cpti_culprit_print_text(&print, row_max);
 }
 
 static int show(struct culprit_command *command)
@@ -500,24 +411,89 @@ static int init_command(struct culprit_command *command)
     return status == CPTI_EXIT_DONE ? find_sets(command) : status;
 }
 
-static int judge(struct culprit_command *command)
+/* Compares the samples, whose requests are dealt by the command's cluster. */
+static int compare(struct culprit_command *command)
 {
-    int status = CPTI_EXIT_DONE;
+    int status;
 
+    cpti_culprit_free(command->culprit);
+    command->refused_count = 0;
+    command->unclustered = 0;
     command->culprit = cpti_culprit_new(NULL, by_of(command->arguments));
     if (command->culprit == NULL) {
         return cpti_failed("out of memory");
     }
+    status = add_samples(command);
+    return cpti_exit_last(
+        status, cpti_status_exit(cpti_culprit_judge(command->culprit, command->seed)));
+}
+
+/* A cpti_sampled_fn: looks at the attributes of a record. */
+static int look_for_keys(void *context, const struct cpti_sampled *sampled,
+                         const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct culprit_command *command = context;
+
+    (void)sampled;
+    (void)path;
+    return cpti_status_exit(
+        cpti_nested_add(command->nested, record, (unsigned)command->side));
+}
+
+/*
+ * Where the arms of an experiment were drawn by user, chance dealt users, not requests.
+ * Then what is sure of requests has to be sure of users, too. It shows: each user is in
+ * one arm.
+ */
+static int doubt_requests(struct culprit_command *command)
+{
+    const char *key = NULL;
+    int status = CPTI_EXIT_DONE;
+
+    command->nested = cpti_nested_new();
+    if (command->nested == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             look_for_keys, command));
+    }
+    for (size_t i = 0; cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER &&
+                       (key = cpti_nested_key(command->nested, i)) != NULL;
+         i++) {
+        command->cluster = key;
+        (void)snprintf(command->hint, sizeof command->hint, "%s", key);
+        status = cpti_exit_last(status, compare(command));
+        if (cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER) {
+            command->hint[0] = '\0';
+        }
+    }
+    return status;
+}
+
+static int judge(struct culprit_command *command)
+{
+    int status = CPTI_EXIT_DONE;
+
+    command->visits = cpt_path_new(NULL);
+    if (command->visits == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (unsigned i = 0; i < 2; i++) {
         status = cpti_exit_last(status, gather_set(command, i));
-        if (status != CPTI_EXIT_DONE &&
-            cpti_culprit_requests(command->culprit, i) == 0) {
+        if (status != CPTI_EXIT_DONE && command->sets[i].sample.count == 0) {
             return status;
         }
     }
-    status = cpti_exit_last(
-        status, cpti_status_exit(cpti_culprit_judge(command->culprit, command->seed)));
-    return cpti_exit_last(status, show(command));
+    command->cluster = cpti_value(command->arguments, "cluster");
+    status = cpti_exit_last(status, compare(command));
+    if (command->cluster == NULL && command->culprit != NULL &&
+        cpti_culprit_are_concurrent(command->culprit) &&
+        cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER) {
+        status = cpti_exit_last(status, doubt_requests(command));
+    }
+    return command->culprit != NULL ? cpti_exit_last(status, show(command)) : status;
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -534,6 +510,8 @@ static int run(const struct cpti_arguments *arguments)
         cpti_seen_free(command.sets[i].seen);
     }
     cpti_culprit_free(command.culprit);
+    cpti_nested_free(command.nested);
+    cpt_path_free(command.visits);
     return status;
 }
 
@@ -544,6 +522,9 @@ static const struct cpti_option options[] = {
     {"new", 'n', "EXPR", "the requests to compare"},
     {"by", 0, "WHAT", "who is looked for: service (the default), name or edge",
      "service name edge"},
+    {"cluster", 0, "KEY",
+     "deal the requests with one value of KEY together, as they resemble each other: "
+     "an attribute, method, status or minute"},
     {"top", 't', "COUNT", "print at most COUNT rows as text; default: 10"},
     {"sample", 0, "COUNT",
      "compare at most COUNT requests of each set, drawn at random; default: 10000"},
@@ -570,23 +551,29 @@ const struct cpti_command cpti_command_culprit = {
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
         "Compares two sets of requests, before and during a trouble, and says which "
-        "service to call: the one of which everything that touches it became slower "
-        "by one factor. That is its own time in each of its visits, and the time "
-        "between services in each call of it and by it, on the critical path. A "
-        "difference of times ('cpt diff') accuses callers and those that are called "
-        "by all.\n"
+        "service to call: the one of which everything that touches it became slower, "
+        "or its own time, or that of one operation; in all requests, or in some. What "
+        "touches it is its own time in each of its visits, and the time between "
+        "services in each call of it and by it. A difference of times ('cpt diff') "
+        "accuses callers and those that are called by all.\n"
         "\n"
         "The first lines are the verdict:\n"
         "\n"
         "  C: 4 of 5 frames slower, \u00d72.3, first in 97 % of resamples\n"
+        "  either C, or B: a caller may only wait for what it calls\n"
         "  not sure: C or B\n"
         "  no service stands out\n"
         "\n"
+        "'either' are those that the input cannot tell apart, however much there is of "
+        "it: a caller of a slow service may only wait for it; without spans of the "
+        "caller's side the network looks like time of the caller; of calls side by "
+        "side only the slowest is on the path, so that one may be slower where it is "
+        "only because another one is. "
         "Several lines of the first kind are several culprits; what the first one "
         "explains no longer counts for the next. Then the services by rank:\n"
         "\n"
-        "  score    how far its frames became slower, by the logarithm of factors\n"
-        "  factor   how many times slower they became, on average\n"
+        "  score    how far it became slower, by the logarithm of factors\n"
+        "  factor   how many times longer the times became that gave it its score\n"
         "  slower   of its frames (its own time; each caller; each callee), those\n"
         "           that are slower in 95 % of resamples\n"
         "  first    part of the resamples in which it is the first\n"
@@ -606,7 +593,8 @@ const struct cpti_command cpti_command_culprit = {
         "\n" CPTI_SELECT_TEXT " Only here requests of several entry services may be in "
         "one set.\n"
         "\n" CPTI_COUNT_TEXT "\n\n"
-        "With --json the object has verdict (sure, unsure or none) and services by "
+        "With --json the object has verdict (sure, either, unsure or none) and "
+        "services by "
         "rank, each with service, score, frames, frames_slower, factor, share, p and "
         "more. Later versions may add fields.",
     .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
@@ -616,4 +604,5 @@ const struct cpti_command cpti_command_culprit = {
     .run = run,
     .takes_folders = true,
     .takes_spans = true,
+    .takes_visits = true,
 };
