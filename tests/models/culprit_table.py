@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+"""
+culprit_table.py CPT MICROSERVICES [--systems N] [--first I] [--check FILE] [ROW ...]
+
+What `cpt culprit` says of simulated systems with a known fault: a table of kinds of
+fault and verdicts. With --check the rows must be in FILE (docs/culprit.md) as they are.
+Only the standard library is needed.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+LOW = dict(rate=5)
+SERVER = dict(rate=5, clients=0)
+
+# name: what the base has, what the new set has, and the options of cpt culprit
+ROWS = {
+    "CPU ×1.5": (LOW, dict(LOW, fault="cpu", factor=1.5)),
+    "one tenant of five ×5": (LOW, dict(LOW, fault="tenant", factor=5)),
+    "5 % of requests ×10": (LOW, dict(LOW, fault="some", share=.05, factor=10)),
+    "1 % of steps + 200 ms": (LOW, dict(LOW, fault="tail", share=.01, delay_ms=200)),
+    "one replica of three ×4": (LOW, dict(LOW, fault="replica", factor=4)),
+    "one operation ×4": (LOW, dict(LOW, fault="operation", factor=4)),
+    "network + 2 ms": (LOW, dict(LOW, fault="network", delay_ms=2)),
+    "server spans, network + 20 ms": (SERVER, dict(SERVER, fault="network", delay_ms=20)),
+    "+ 50 ms, 20 requests/s": (dict(rate=20), dict(rate=20, fault="delay", delay_ms=50)),
+    "+ 50 ms, 40 requests/s": (dict(rate=40), dict(rate=40, fault="delay", delay_ms=50)),
+    "no fault": (LOW, LOW),
+    "no fault, load ×1.5": (LOW, dict(rate=7.5)),
+    "no fault, another mix": (LOW, dict(LOW, mix=5)),
+    "no fault, cold caches": (LOW, dict(LOW, cache=0)),
+    "no fault, 30 requests": (LOW, dict(LOW, requests=30)),
+    "no fault, a tenth kept": (dict(LOW, requests=1000),
+                               dict(LOW, requests=3000, keep=.1)),
+}
+
+
+# named: among those that are sure, or of "either"; wrong: sure of one without a fault
+COLUMNS = ("first", "named", "sure", "wrong_first", "wrong", "either", "unsure", "none")
+
+
+def run(*words):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def simulate(options, folder, number, side, settings):
+    """A set of requests, as paths. Its name, and the service at fault."""
+    name = os.path.join(folder, "%d%s" % (number, side))
+    words = dict(system=number, run=2 * number + (side == "b"), place=number)
+    if side == "b":
+        words["start"] = 86400
+    words.update(settings)
+    truth = run(options.microservices, *("%s=%s" % word for word in words.items()),
+                "out=%s.json" % name).strip()
+    run(options.cpt, "import", name + ".json", "-o", name + ".cptlog")
+    os.remove(name + ".json")
+    return name + ".cptlog", truth if "fault" in settings else None
+
+
+def judge(options, row, number):
+    with tempfile.TemporaryDirectory() as folder:
+        base, _ = simulate(options, folder, number, "a", ROWS[row][0])
+        new, truth = simulate(options, folder, number, "b", ROWS[row][1])
+        answer = json.loads(run(options.cpt, "culprit", "--json", base, new))
+    named = [s["service"] for s in answer["services"] if s["culprit"]]
+    first = answer["services"][0]["service"] if answer["services"] else None
+    return answer["verdict"], first == truth, named, truth, truth in named or any(
+        truth in name.split(" -> ") for name in answer.get("either", ()))
+
+
+def line(options, row, systems):
+    counts = dict.fromkeys(COLUMNS, 0)
+    with ThreadPoolExecutor(2) as pool:
+        for verdict, is_first, named, truth, is_named in pool.map(
+                lambda number: judge(options, row, number), systems):
+            counts[verdict] += 1
+            counts["first"] += is_first
+            counts["named"] += is_named
+            counts["wrong"] += verdict == "sure" and any(n != truth for n in named)
+            counts["wrong_first"] += verdict == "sure" and named[:1] != [truth]
+    return "| %s | %s |" % (row, " | ".join(
+        "%d" % counts[name] for name in COLUMNS))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cpt")
+    parser.add_argument("microservices")
+    parser.add_argument("row", nargs="*")
+    parser.add_argument("--systems", type=int, default=60)
+    parser.add_argument("--first", type=int, default=300)
+    parser.add_argument("--check")
+    options = parser.parse_args()
+    expected = open(options.check, encoding="utf-8").read() if options.check else None
+    systems = range(options.first, options.first + options.systems)
+    is_wrong = False
+    for row in options.row or ROWS:
+        text = line(options, row, systems)
+        is_missing = expected is not None and text not in expected
+        is_wrong |= is_missing
+        print(text + (" <- not in %s" % options.check if is_missing else ""), flush=True)
+    return 1 if is_wrong else 0
+
+
+sys.exit(main())
