@@ -39,10 +39,9 @@ static char *name_of(const struct cpti_rule_node *node)
 {
     char text[2 * (CPT_NAME_BYTES_MAX + 1) + 2];
     char buffer[CPT_NAME_BYTES_MAX + 1];
-    const struct cpt_bytes parts[] = {
-        node->peer.bytes > 0 ? node->peer : node->service,
-        cpt_bytes_of(node->peer.bytes + node->service.bytes > 0 ? ": " : ""),
-        node->operation};
+    const struct cpt_bytes parts[] = {node->service,
+                                      cpt_bytes_of(node->service.bytes > 0 ? ": " : ""),
+                                      node->operation};
     size_t bytes = 0;
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -186,7 +185,7 @@ int cpti_assert_run(struct cpti_assert *assertion,
         return cpti_failed("out of memory");
     }
     assertion->trace_count++;
-    assertion->span_count += assertion->trace.count;
+    assertion->span_count += assertion->trace.count + trace->call_count;
     for (size_t i = 0; i < assertion->rules.count; i++) {
         struct cpti_assert_tally *tally = &assertion->tallies[i];
         struct cpti_rule_result result;
@@ -234,7 +233,12 @@ static void warn_of(const struct cpti_assert *assertion,
     if (assertion->names != NULL) {
         nearest = cpti_nearest_name(text, assertion->names);
     }
-    if (nearest != NULL) {
+    if (pattern->is_of_call) {
+        cpti_warn(
+            "no span is like \"%s\" but clients' spans that stand for calls, which "
+            "have the names of their callees",
+            cpti_quoted(text));
+    } else if (nearest != NULL) {
         cpti_warn("no span is like \"%s\"; did you mean \"%s\"?", cpti_quoted(text),
                   cpti_quoted(nearest));
     } else if (is_expected) {

@@ -71,6 +71,7 @@ struct cpti_assert_trace {
     /* The id of a node; NULL: nodes have none. */
     struct cpt_bytes (*node_id)(const void *context, uint32_t number);
     const void *context;
+    size_t call_count; /* spans that stand for a call, so are no nodes of their own */
 };
 
 /* Frees all that was kept. */
@@ -90,6 +91,9 @@ void cpti_assert_warn(const struct cpti_assert *assertion);
 void cpti_assert_print(const struct cpti_assert *assertion, size_t row_max);
 void cpti_assert_json(const struct cpti_assert *assertion, size_t row_max);
 size_t cpti_assert_row_count(const struct cpti_assert *assertion);
+
+/* What the frames of @kind are called. */
+struct cpt_bytes cpti_assert_kind(unsigned kind);
 
 /* Adds the frames of @path as nodes, each time that the path enters one. CPT_OK;
  * CPT_NO_MEMORY; CPT_LIMIT. */

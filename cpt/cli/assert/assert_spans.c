@@ -3,14 +3,16 @@
 /*
  * assert_spans.c - spans as nodes, for rules
  *
- * All spans count, also those that the critical path leaves out, with the times that
- * they say. A client's span to which no service answered with one of its own stands for
- * the callee, too: a database writes no spans.
+ * A node is a frame that the critical path would have (cpti_spans_frame()), so that
+ * rules say the same of spans and of a path log made of them: the client's side of a
+ * call is no node, as its callee is. All other spans count, also those that the path
+ * leaves out, with the times that they say.
  */
 #include "cpt/cli/assert/assert.h"
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cpt_path.h"
 #include "cpt/import/traces.h"
 
 #include <inttypes.h>
@@ -57,9 +59,43 @@ static cpt_status make_room(struct spans *spans)
     return CPT_OK;
 }
 
-/* Adds a node for each span. */
-static cpt_status add_nodes(struct cpti_rule_trace *trace, struct spans *spans)
+/* The node of span @number, if it has one of its own. */
+static bool make_node(struct cpti_spans *set, uint32_t number,
+                      struct cpti_rule_node *node)
 {
+    const struct cpti_span *span = cpti_spans_at(set, number);
+    struct cpti_span_frame frame;
+
+    if (cpti_spans_is_again(set, number)) {
+        return false;
+    }
+    cpti_spans_frame(set, number, &frame);
+    *node = (struct cpti_rule_node){.service = frame.service,
+                                    .operation = frame.operation,
+                                    .start_ns = span->start_ns,
+                                    .end_ns = span->start_ns + span->duration_ns,
+                                    .has_time = span->has_time,
+                                    .is_passed = frame.role == CPTI_SPAN_PASSED,
+                                    .is_part = frame.kind != CPT_KIND_WORK};
+    if (node->is_part) {
+        node->operation = cpti_assert_kind(frame.kind);
+    }
+    return frame.role != CPTI_SPAN_CALL;
+}
+
+/* Tells rules that name the client's side of a call that it is no node. */
+static void meet_call(struct cpti_rules *rules, const struct cpti_span *span)
+{
+    const struct cpti_rule_node call = {.service = span->service,
+                                        .operation = span->operation};
+
+    cpti_rules_meet_call(rules, &call);
+}
+
+/* Adds the nodes of all spans. */
+static cpt_status add_nodes(struct cpti_assert *assertion, struct spans *spans)
+{
+    struct cpti_rule_trace *trace = &assertion->trace;
     const uint32_t count = (uint32_t)cpti_spans_count(spans->set);
     cpt_status status = make_room(spans);
 
@@ -67,55 +103,67 @@ static cpt_status add_nodes(struct cpti_rule_trace *trace, struct spans *spans)
         return status;
     }
     for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
-        const struct cpti_span *span = cpti_spans_at(spans->set, i);
-        struct cpti_rule_node node = {.service = span->service,
-                                      .operation = span->operation,
-                                      .peer = span->peer,
-                                      .start_ns = span->start_ns,
-                                      .end_ns = span->start_ns + span->duration_ns,
-                                      .has_time = span->has_time};
+        struct cpti_rule_node node;
 
         spans->numbers[i] = CPTI_RULE_NONE;
-        if (!cpti_spans_is_again(spans->set, i)) {
+        if (make_node(spans->set, i, &node)) {
             spans->numbers[i] = (uint32_t)trace->count;
             spans->numbers[spans->capacity + trace->count] = i;
             status = cpti_rule_trace_add(trace, &node);
+        } else if (!cpti_spans_is_again(spans->set, i)) {
+            meet_call(&assertion->rules, cpti_spans_at(spans->set, i));
         }
     }
     return status;
 }
 
-/* Tells each node which one is above it, and which ones are on the path. */
+/* The node above span @number: calls have none, but their callers. */
+static uint32_t node_above(const struct spans *spans, uint32_t number)
+{
+    do {
+        number = cpti_spans_above(spans->set, number);
+    } while (number != CPTI_SPAN_NONE && spans->numbers[number] == CPTI_RULE_NONE);
+    return number == CPTI_SPAN_NONE ? CPTI_RULE_NONE : spans->numbers[number];
+}
+
+/* Tells each node which one is above it, and which ones are on the path: a callee also
+ * by time that only its caller saw. */
 static void link_nodes(struct cpti_rule_trace *trace, const struct spans *spans)
 {
     if (spans->numbers == NULL) { /* there are none */
         return;
     }
     for (size_t i = 0; i < trace->count; i++) {
-        const uint32_t number = spans->numbers[spans->capacity + i];
-        const uint32_t above = cpti_spans_above(spans->set, number);
-        struct cpti_rule_node *node = &trace->nodes[i];
-
-        node->parent = above == CPTI_SPAN_NONE ? CPTI_RULE_NONE : spans->numbers[above];
-        if (node->parent != CPTI_RULE_NONE &&
-            !cpt_bytes_equal(trace->nodes[node->parent].service, node->service)) {
-            trace->nodes[node->parent].peer.bytes = 0; /* it answered */
-        }
+        trace->nodes[i].parent = node_above(spans, spans->numbers[spans->capacity + i]);
     }
     for (size_t i = 0; i < cpti_spans_section_count(spans->set); i++) {
         const uint32_t span = cpti_spans_section(spans->set, i)->span;
+        struct cpti_span_frame frame;
 
-        if (spans->numbers[span] != CPTI_RULE_NONE) {
-            trace->nodes[spans->numbers[span]].is_on_path = true;
-        }
+        cpti_spans_frame(spans->set, span, &frame);
+        trace->nodes[spans->numbers[frame.role == CPTI_SPAN_CALL ? frame.callee : span]]
+            .is_on_path = true;
     }
+}
+
+/* Spans that have no nodes, but are no copies. */
+static size_t count_calls(const struct spans *spans)
+{
+    const uint32_t count = (uint32_t)cpti_spans_count(spans->set);
+    size_t calls = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        calls +=
+            spans->numbers[i] == CPTI_RULE_NONE && !cpti_spans_is_again(spans->set, i);
+    }
+    return calls;
 }
 
 static int run_trace(struct cpti_assert *assertion, struct spans *spans,
                      struct cpt_bytes id, const char *file)
 {
     struct cpti_spans_report report = {0};
-    const struct cpti_assert_trace trace = {
+    struct cpti_assert_trace trace = {
         .id = id, .file = file, .node_id = node_id, .context = spans};
     cpt_status status = cpti_spans_resolve(spans->set, &report);
 
@@ -124,13 +172,14 @@ static int run_trace(struct cpti_assert *assertion, struct spans *spans,
     }
     if (status == CPT_OK || status == CPT_END) { /* END: it has no root */
         cpti_rule_trace_reset(&assertion->trace);
-        status = add_nodes(&assertion->trace, spans);
+        status = add_nodes(assertion, spans);
     }
     if (status != CPT_OK) {
         return cpti_failed("%s: a trace: %s", cpti_quoted(file),
                            cpt_status_sentence(status));
     }
     link_nodes(&assertion->trace, spans);
+    trace.call_count = count_calls(spans);
     return cpti_assert_run(assertion, &trace);
 }
 

@@ -21,8 +21,14 @@
  * and with the operation, one of which must be like it. '*' stands for any bytes.
  *
  * Numbers hold for each trace. But "at most 3 … under span(X)" counts anew below each
- * X, so it finds loops of calls. In a trace without X a rule with `under` holds.
- * `before`: of the former, one has ended when each of the latter begins.
+ * X, so it finds loops of calls. In a trace without X a rule with `under` holds, and if
+ * it asks for spans also where no X is on the path. `before`: of the former, one has
+ * ended when each of the latter begins.
+ *
+ * A path has fewer nodes than the spans that it is made of. A rule that forbids spans,
+ * or wants each at a place, and is broken on a path, is broken on its spans, too; what
+ * a path has of those that are asked for, its spans have. So a node that no path can
+ * have is above nothing for rules that want spans; for rules that forbid them it is.
  *
  * Threads: one at a time for each struct. Nothing recurses; the work is linear in the
  * nodes, for each rule.
@@ -47,13 +53,13 @@ enum {
 struct cpti_rule_node {
     struct cpt_bytes service;
     struct cpt_bytes operation;
-    struct cpt_bytes peer; /* whom it called, if that left no span of its own */
     uint64_t start_ns;
     uint64_t end_ns;
     uint32_t parent; /* or CPTI_RULE_NONE; any number, also in a circle */
     bool has_time;
     bool is_part; /* time of the node above, as ‹queue›: only a pattern with ‹ is
                         like it */
+    bool is_passed;  /* it has no time, so no path has it, but what is below it */
     bool is_on_path; /* it or what is below it has time on the critical path */
 };
 
@@ -67,6 +73,7 @@ enum cpti_rule_kind {
 struct cpti_rule_pattern {
     struct cpt_bytes text; /* in the rules */
     bool was_seen;         /* a node was like it */
+    bool is_of_call;       /* so was a span that is no node, as it stands for a call */
 };
 
 struct cpti_rule {
@@ -123,6 +130,10 @@ cpt_status cpti_rule_trace_add(struct cpti_rule_trace *trace,
 /* Marks as on the path what has a node below it that is. After the last node, before a
  * run; finds the order of the nodes, too. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_rule_trace_settle(struct cpti_rule_trace *trace);
+
+/* Notes which patterns of @rules that were not seen are like @call, a span that is no
+ * node. */
+void cpti_rules_meet_call(struct cpti_rules *rules, const struct cpti_rule_node *call);
 
 /* The nodes that break a rule: the first ones, and how many there are. */
 enum { CPTI_RULE_FOUND_MAX = 5 };

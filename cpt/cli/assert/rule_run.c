@@ -70,14 +70,12 @@ static bool is_like(const struct cpti_rule_node *node, struct cpt_bytes pattern)
     }
     if (colon == SIZE_MAX) {
         return cpti_rule_like(pattern, node->service) ||
-               cpti_rule_like(pattern, node->operation) ||
-               (node->peer.bytes > 0 && cpti_rule_like(pattern, node->peer));
+               cpti_rule_like(pattern, node->operation);
     }
     operation.data += colon + 2;
     operation.bytes -= colon + 2;
     return cpti_rule_like(operation, node->operation) &&
-           (cpti_rule_like(service, node->service) ||
-            (node->peer.bytes > 0 && cpti_rule_like(service, node->peer)));
+           cpti_rule_like(service, node->service);
 }
 
 /* --- A trace --- */
@@ -212,6 +210,28 @@ static void add(struct cpti_rule_result *result, uint32_t number)
     result->count++;
 }
 
+/* Whether @rule wants spans, rather than forbid them. */
+static bool wants(const struct cpti_rule *rule)
+{
+    return rule->kind == CPTI_RULE_EVERY || rule->least > 0;
+}
+
+static void meet_call(struct cpti_rule_pattern *pattern,
+                      const struct cpti_rule_node *call)
+{
+    pattern->is_of_call =
+        pattern->is_of_call ||
+        (!pattern->was_seen && pattern->text.bytes > 0 && is_like(call, pattern->text));
+}
+
+void cpti_rules_meet_call(struct cpti_rules *rules, const struct cpti_rule_node *call)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        meet_call(&rules->rules[i].what, call);
+        meet_call(&rules->rules[i].under, call);
+    }
+}
+
 static void mark(struct cpti_rule *rule, struct cpti_rule_trace *trace)
 {
     for (size_t i = 0; i < trace->count; i++) {
@@ -221,22 +241,30 @@ static void mark(struct cpti_rule *rule, struct cpti_rule_trace *trace)
             rule->under.text.bytes > 0 && is_like(node, rule->under.text);
 
         trace->marks[i] =
-            (unsigned char)((is_what ? IS_WHAT : 0) | (is_under ? IS_UNDER : 0));
+            (unsigned char)((is_what ? IS_WHAT : 0) |
+                            (is_under && !(node->is_passed && wants(rule)) ? IS_UNDER
+                                                                           : 0));
         rule->what.was_seen |= is_what;
         rule->under.was_seen |= is_under;
     }
 }
 
+/* Whether what lies below node @number counts as right below what is above it. */
+static bool hands_down(const struct cpti_rule *rule,
+                       const struct cpti_rule_trace *trace, uint32_t number)
+{
+    return !rule->is_direct || trace->nodes[number].is_passed;
+}
+
 /* Marks what lies below what is marked IS_UNDER. */
 static void mark_below(const struct cpti_rule *rule, struct cpti_rule_trace *trace)
 {
-    const unsigned above =
-        rule->is_direct ? (unsigned)IS_UNDER : (unsigned)IS_UNDER | HAS_ABOVE;
-
     for (size_t i = trace->count; i-- > 0;) {
         const uint32_t parent = trace->parents[trace->order[i]];
 
-        if (parent != CPTI_RULE_NONE && (trace->marks[parent] & above) != 0) {
+        if (parent != CPTI_RULE_NONE && ((trace->marks[parent] & IS_UNDER) != 0 ||
+                                         ((trace->marks[parent] & HAS_ABOVE) != 0 &&
+                                          hands_down(rule, trace, parent)))) {
             trace->marks[trace->order[i]] |= HAS_ABOVE;
         }
     }
@@ -250,7 +278,7 @@ static bool counts(const struct cpti_rule *rule, const struct cpti_rule_trace *t
            (!rule->is_on_path || trace->nodes[number].is_on_path);
 }
 
-/* Of the whole trace; with `under`, if it has such spans. */
+/* Of the whole trace; with `under`, if such spans are on its path. */
 static void count_all(const struct cpti_rule *rule, struct cpti_rule_trace *trace,
                       struct cpti_rule_result *result)
 {
@@ -259,7 +287,7 @@ static void count_all(const struct cpti_rule *rule, struct cpti_rule_trace *trac
 
     mark_below(rule, trace);
     for (uint32_t i = 0; i < trace->count; i++) {
-        is_asked |= (trace->marks[i] & IS_UNDER) != 0;
+        is_asked |= (trace->marks[i] & IS_UNDER) != 0 && trace->nodes[i].is_on_path;
         if (counts(rule, trace, i) &&
             (!has_under || (trace->marks[i] & HAS_ABOVE) != 0)) {
             add(result, i);
@@ -277,7 +305,8 @@ static void count_below(const struct cpti_rule *rule, struct cpti_rule_trace *tr
     for (size_t i = 0; i < trace->count; i++) {
         const uint32_t number = trace->order[i];
         const uint32_t parent = trace->parents[number];
-        const uint32_t below = rule->is_direct ? 0 : trace->counts[number];
+        const uint32_t below =
+            hands_down(rule, trace, number) ? trace->counts[number] : 0;
 
         if (parent != CPTI_RULE_NONE) {
             trace->counts[parent] += below + counts(rule, trace, number);

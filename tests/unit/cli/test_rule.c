@@ -105,13 +105,15 @@ static void test_limits(void)
 
 /* --- Random traces --- */
 
-/* Whether @above is above @node, in a trace in which parents stand first. */
+/* Whether @above is above @node, in a trace in which parents stand first; directly, if
+ * nothing but what is passed over is between them. */
 static bool is_above(const struct cpti_rule_trace *trace, uint32_t above, uint32_t node,
                      bool is_direct)
 {
     uint32_t at = trace->nodes[node].parent;
 
-    while (at != CPTI_RULE_NONE && at != above && !is_direct) {
+    while (at != CPTI_RULE_NONE && at != above &&
+           (!is_direct || trace->nodes[at].is_passed)) {
         at = trace->nodes[at].parent;
     }
     return at == above;
@@ -140,6 +142,7 @@ static uint32_t model(const struct cpti_rule *rule, const struct cpti_rule_trace
 {
     const bool has_under = rule->under.text.bytes > 0;
     const char under = has_under ? rule->under.text.data[0] : '?';
+    const bool wants = rule->kind == CPTI_RULE_EVERY || rule->least > 0;
     uint32_t found = 0;
     uint32_t all = 0;
     uint32_t count = 0;
@@ -151,8 +154,9 @@ static uint32_t model(const struct cpti_rule *rule, const struct cpti_rule_trace
         bool is_late = false;
 
         for (uint32_t k = 0; k < trace->count; k++) {
-            is_below |=
-                is_named(trace, k, under) && is_above(trace, k, i, rule->is_direct);
+            is_below |= is_named(trace, k, under) &&
+                        !(wants && trace->nodes[k].is_passed) &&
+                        is_above(trace, k, i, rule->is_direct);
             below += is_named(trace, k, rule->what.text.data[0]) &&
                      (!rule->is_on_path || model_is_on_path(trace, k, own)) &&
                      is_above(trace, i, k, rule->is_direct);
@@ -187,7 +191,8 @@ static uint32_t model(const struct cpti_rule *rule, const struct cpti_rule_trace
         bool is_asked = !has_under;
 
         for (uint32_t i = 0; i < trace->count; i++) {
-            is_asked |= is_named(trace, i, under);
+            is_asked |= is_named(trace, i, under) && !trace->nodes[i].is_passed &&
+                        model_is_on_path(trace, i, own);
         }
         *is_broken = is_asked && (count > rule->most || count < rule->least);
         return all;
@@ -214,6 +219,7 @@ static void make_trace(struct test_random *random, struct cpti_rule_trace *trace
                     .service = name,
                     .operation = name,
                     .has_time = true,
+                    .is_passed = test_random_chance(random, 15) != 0,
                     .is_on_path = own[i],
                     .start_ns = start_ns,
                     .end_ns = start_ns + test_random_below(random, 10),
