@@ -118,20 +118,29 @@ static cpt_status group_of(struct busy *busy, struct cpt_bytes value,
     return CPT_OK;
 }
 
+/* When @node ran: until the request was answered. What it did later delayed nothing,
+ * and a service keeps it only of what it calls, not of itself. */
+static struct cpt_busy_span span_of(const struct cpt_dag_node *node, uint64_t start_ns,
+                                    uint64_t answer_ns)
+{
+    const uint64_t end_ns = start_ns + node->duration_ns;
+
+    return node->kind == CPT_DAG_STEP && start_ns < answer_ns
+               ? (struct cpt_busy_span){start_ns,
+                                        end_ns < answer_ns ? end_ns : answer_ns}
+               : (struct cpt_busy_span){0, 0};
+}
+
 static cpt_status measure(const struct cpti_kept_graph *graph,
                           struct measured *measured)
 {
     const struct cpt_dag_shape *shape = &graph->recorded->shape;
+    const uint64_t answer_ns = cpt_dag_latency_ns(graph->dag);
     cpt_status status = cpt_dag_measure(graph->dag, measured->measures);
 
     for (size_t i = 0; i < shape->node_count && status == CPT_OK; i++) {
-        const struct cpt_dag_node *node = &shape->nodes[i];
-        const uint64_t start_ns = measured->measures[i].start_ns;
-
         measured->spans[i] =
-            node->kind == CPT_DAG_STEP
-                ? (struct cpt_busy_span){start_ns, start_ns + node->duration_ns}
-                : (struct cpt_busy_span){0, 0};
+            span_of(&shape->nodes[i], measured->measures[i].start_ns, answer_ns);
     }
     return status == CPT_OK ? cpt_busy_shares(NULL, measured->spans, shape->node_count,
                                               measured->shares_ns, &measured->busy_ns)
@@ -159,12 +168,13 @@ static cpt_status add_steps(struct busy *busy, const struct cpti_kept_graph *gra
     const struct cpt_dag_recorded *recorded = graph->recorded;
 
     for (size_t i = 0; i < recorded->shape.node_count; i++) {
-        const struct cpt_dag_node *node = &recorded->shape.nodes[i];
+        const struct cpt_busy_span *span = &measured->spans[i];
+        const double ran_ns = (double)(span->end_ns - span->begin_ns);
         const int part =
             (measured->measures[i].flags & CPT_DAG_ON_PATH) != 0 ? BLOCKING : HIDDEN;
         struct cpti_tally_row *row = NULL;
 
-        if (node->kind != CPT_DAG_STEP || node->duration_ns == 0) {
+        if (span->end_ns == span->begin_ns) {
             continue;
         }
         row = row_of(busy, recorded, i, group);
@@ -173,8 +183,8 @@ static cpt_status add_steps(struct busy *busy, const struct cpti_kept_graph *gra
         }
         cpti_sums_add(&row->sums, busy->request_count, weight,
                       (double)measured->shares_ns[i]);
-        row->more[part] += weight * (double)node->duration_ns;
-        group->ran[part] += weight * (double)node->duration_ns;
+        row->more[part] += weight * ran_ns;
+        group->ran[part] += weight * ran_ns;
         row->request_count += row->last_request != busy->request_count;
         row->last_request = busy->request_count;
     }
@@ -520,7 +530,8 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"by", 0, "ATTRIBUTE",
      "requests by this attribute of theirs, such as arm; spans have none"},
-    {"trace", 0, "ID", "only the request of this trace"},
+    {"trace", 0, "ID",
+     "only the request of this trace: its id, or the last 16 digits of it"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the tasks with most time"),
     {0},
@@ -553,7 +564,8 @@ const struct cpti_command cpti_command_busy = {
         "A task runs from its start, or the end of a wait, to the next wait or its "
         "end. Where it slept in a system call or had no processor, that counts, too: "
         "see 'off CPU' and 'run delay' of 'cpt contention'. A callee without a graph "
-        "of its own does not count.\n"
+        "of its own does not count, nor what any service does once the request has "
+        "been answered.\n"
         "\n" CPTI_KEPT_SELECT_TEXT,
     .options = {options, cpti_select_options},
     .examples = examples,

@@ -172,6 +172,7 @@ static const char *verdict_of(const struct cpti_experiment_row *row)
 static void add_row(struct cpti_table *table, const struct cpti_experiment_row *row)
 {
     char bar[BAR_CELLS + 1];
+    char ms[32];
 
     if (row->is_measured) {
         cpti_table_cell(table, "%.2f", row->sensitivity);
@@ -185,16 +186,18 @@ static void add_row(struct cpti_table *table, const struct cpti_experiment_row *
     cpti_table_cell(table, row->q_value < 0.001 ? "<0.001" : "%.3f", row->q_value);
     cpti_table_cell(table, "%" PRIu64, row->plain_count + row->delayed_count);
     cpti_table_cell(table, "%s", bar_text(row, bar));
+    cpti_table_cell(table, "%s", cpti_ms((double)row->delta_ns, ms));
     cpti_table_cell(table, "%s%s", cpti_quoted(row->frame),
                     row->burns ? " (burn)" : "");
 }
 
 static int print(const struct experiment *experiment, size_t row_max)
 {
-    static const char *const headings[] = {"measured", "95 %", "predicted", "agree",
-                                           "q",        "n",    "0  ..  1",  "frame"};
+    static const char *const headings[] = {"measured", "95 %",     "predicted",
+                                           "agree",    "q",        "n",
+                                           "0  ..  1", "delay ms", "frame"};
     const struct cpti_experiment_rows *rows = &experiment->rows;
-    struct cpti_table table = cpti_table_of(headings, 8);
+    struct cpti_table table = cpti_table_of(headings, 9);
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
     int status = CPTI_EXIT_DONE;
@@ -229,6 +232,17 @@ static int print_first(void *context, size_t row_max)
     return CPTI_EXIT_DONE;
 }
 
+/* Whether a row before @index is of the same frame, with another delay. */
+static bool was_named(const struct cpti_experiment_rows *rows, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(rows->rows[i].frame, rows->rows[index].frame) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What must be known about the rows beside their numbers. */
 static void warn(const struct experiment *experiment)
 {
@@ -240,14 +254,16 @@ static void warn(const struct experiment *experiment)
     }
     for (size_t i = 0; i < rows->row_count; i++) {
         const struct cpti_experiment_row *row = &rows->rows[i];
+        char ms[32];
 
-        if (rows->graph_count != 0 && !row->is_predicted) {
+        if (rows->graph_count != 0 && !row->is_predicted && !was_named(rows, i)) {
             cpti_warn("no graph has a task '%s': is the name right?",
                       cpti_quoted(row->frame));
         }
         if (row->doubt[0] != '\0') {
-            cpti_warn("do not trust the row of '%s': %s", cpti_quoted(row->frame),
-                      row->doubt);
+            cpti_warn("do not trust the row of '%s' with %s of %s ms: %s",
+                      cpti_quoted(row->frame), row->burns ? "a burn" : "a wait",
+                      cpti_ms((double)row->delta_ns, ms), row->doubt);
         }
     }
 }
@@ -335,7 +351,7 @@ static int read_plan(const struct cpti_arguments *arguments, struct plan *plan)
         status = read_one(arguments, "rate", CPTI_UNIT_NONE, 0, &rate);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = read_one(arguments, "probability", CPTI_UNIT_NONE, 1,
+        status = read_one(arguments, "probability", CPTI_UNIT_NONE, 0,
                           &plan->sizing.probability);
     }
     if (status == CPTI_EXIT_DONE && plan->sizing.probability > 1) {
@@ -345,6 +361,17 @@ static int read_plan(const struct cpti_arguments *arguments, struct plan *plan)
     plan->sizing.within_ns = plan->within * plan->delta_ns;
     plan->sizing.rate = rate;
     return status;
+}
+
+/* Without --probability requests are traced as those in the logs were. */
+static void complete_plan(struct plan *plan, const struct cpt_tree *tree)
+{
+    if (plan->sizing.probability > 0) {
+        plan->sizing.deviation_ns = cpt_sizing_deviation_ns(tree);
+    } else {
+        plan->sizing.probability =
+            (double)cpt_tree_request_count(tree) / cpt_tree_weight(tree);
+    }
 }
 
 static void print_plan(const struct plan *plan, const struct cpt_tree *tree,
@@ -397,6 +424,7 @@ static int plan(const struct cpti_arguments *arguments)
     if (is_usable && cpt_tree_request_count(tree) < 2) {
         status = cpti_failed("one request does not tell how much requests vary");
     } else if (is_usable) {
+        complete_plan(&plan, tree);
         print_plan(&plan, tree, cpti_has(arguments, "json"));
     }
     cpt_tree_free(tree);
@@ -441,7 +469,7 @@ static const struct cpti_option options[] = {
     {"off", 0, NULL, "with --write: end the experiment"},
     {"plan", 0, NULL, "print how many requests an experiment needs, and how long"},
     {"probability", 0, "PART",
-     "with --plan: of all requests that are traced; default: 1"},
+     "with --plan: of all requests that will be traced; default: as in the logs"},
     {"rate", 0, "COUNT", "with --plan: requests that arrive in a second"},
     {"share", 0, "PART", "with --write: the part that is delayed; default: 0.5"},
     {"within", 0, "NUMBER", "with --plan: how exactly to know it; default: 0.1"},
@@ -475,7 +503,7 @@ const struct cpti_command cpti_command_experiment = {
         "\n"
         "The interval has the true sensitivity with 95 % confidence. q: of the tasks "
         "with a q up to 0.05, at most one in twenty has no effect at all. n: requests "
-        "of both halves.\n"
+        "of both halves. A task with several delays has a row for each.\n"
         "\n"
         "With --graphs the same number is predicted from kept graphs, or spans with "
         "notes of our services as 'cpt slack' reads them: each request is replayed "

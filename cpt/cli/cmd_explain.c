@@ -7,9 +7,11 @@
  */
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/spans/moved_clocks.h"
+#include "cpt/import/ids.h"
 #include "cpt/import/span_explain.h"
 #include "cpt/import/traces.h"
 
@@ -94,7 +96,7 @@ static void print_reason(const struct cpti_spans *spans, const char *subject,
         account->by != CPTI_SPAN_NONE ? title(spans, account->by) : "no span";
     const char *parent =
         account->parent != CPTI_SPAN_NONE ? title(spans, account->parent) : "";
-    const double at = at_ms(spans, account->at_ns);
+    const double at = account->at_ns != 0 ? at_ms(spans, account->at_ns) : 0;
 
     switch (account->why) {
     case CPTI_SPAN_WHY_ON_PATH:
@@ -126,6 +128,13 @@ static void print_reason(const struct cpti_spans *spans, const char *subject,
                      "ended.\n",
                      subject, by, parent, at);
         break;
+    case CPTI_SPAN_WHY_BACKGROUND:
+        (void)printf("%s is not on the critical path: it ended later than its parent, "
+                     "%s, by more than 1 %% of that one's time, and %s, which ended "
+                     "within that, at %.3f ms, ran meanwhile. So it ran in the "
+                     "background.\n",
+                     subject, parent, by, at);
+        break;
     case CPTI_SPAN_WHY_LATE:
         (void)printf("%s is not on the critical path: its parent, %s, is on it only "
                      "until %.3f ms, when %s took over. This one began no earlier.\n",
@@ -154,6 +163,31 @@ static void print_reason(const struct cpti_spans *spans, const char *subject,
     }
 }
 
+/* Says that the trace is a fragment, if it is one. */
+static void print_fragment(const struct cpti_spans *spans)
+{
+    const uint32_t lost = cpti_spans_timeless_root(spans);
+
+    if (cpti_spans_fragment(spans) == CPTI_SPAN_ROOT_MISSING) {
+        (void)puts("It is a fragment: the root of the request is missing.");
+    } else if (lost != CPTI_SPAN_NONE) {
+        (void)printf("It is a fragment: the root of the request, %s, has no time that "
+                     "makes sense.\n",
+                     title(spans, lost));
+    }
+}
+
+/* Of a trace in which no span can be the root. */
+static void print_rootless(const struct cpti_spans *spans, struct cpt_bytes trace,
+                           uint32_t number, const struct cpti_span_account *account,
+                           const struct cpti_spans_report *report)
+{
+    (void)printf("Trace %s has no critical path, as none of its spans can be the root: "
+                 "%zu have no time that makes sense, %zu are their own ancestors.\n",
+                 cpti_printable(trace), report->timeless, report->cycles);
+    print_reason(spans, title(spans, number), account);
+}
+
 static void print_words(struct explain *explain, struct cpt_bytes trace,
                         uint32_t number, const struct cpti_span_account *account,
                         const struct cpti_span_account *above)
@@ -161,9 +195,11 @@ static void print_words(struct explain *explain, struct cpt_bytes trace,
     const struct cpti_spans *spans = explain->spans;
     const struct cpti_span *span = cpti_spans_at(spans, number);
     const uint32_t root = cpti_spans_root(spans);
+    char name[CPTI_MOVED_NAME_BYTES];
 
     (void)printf("Trace %s: %s, %.3f ms.\n", cpti_printable(trace), title(spans, root),
                  at_ms(spans, cpti_spans_end_ns(spans, root)));
+    print_fragment(spans);
     (void)printf("Span %s", title(spans, number));
     if (span->has_time) {
         (void)printf(": from %.3f to %.3f ms", at_ms(spans, span->start_ns),
@@ -184,12 +220,17 @@ static void print_words(struct explain *explain, struct cpt_bytes trace,
                      at_ms(spans, cpti_spans_end_ns(spans, number)));
     }
     if (account->moved_ns != 0) {
-        (void)printf("It was moved: the clock of its host, %s, was %.3f ms %s that of "
-                     "the root's host.\n",
-                     cpti_printable(span->host),
-                     (account->moved_ns < 0 ? -1 : 1) * (double)account->moved_ns /
-                         ns_per_ms,
-                     account->moved_ns < 0 ? "behind" : "ahead of");
+        cpti_moved_clock_name(span->host, span->service, name);
+        (void)printf(
+            "It was moved: the clock of %s was %.3f ms %s that of the root.\n", name,
+            (account->moved_ns < 0 ? -1 : 1) * (double)account->moved_ns / ns_per_ms,
+            account->moved_ns < 0 ? "behind" : "ahead of");
+    }
+    if (account->is_doubted) {
+        cpti_moved_clock_name(span->host, span->service, name);
+        (void)printf("What it tells of the clock of %s was not believed: others "
+                     "contradict it.\n",
+                     name);
     }
     (void)puts(
         cpti_spans_is_exact(spans)
@@ -230,6 +271,7 @@ static void print_json(struct explain *explain, struct cpt_bytes trace, uint32_t
 {
     const struct cpti_spans *spans = explain->spans;
     const struct cpti_span *span = cpti_spans_at(spans, number);
+    const char *fragment = cpti_span_fragment_word(cpti_spans_fragment(spans));
     struct cpti_json *json = &explain->json;
 
     cpti_json_open(json, NULL, '{');
@@ -249,8 +291,14 @@ static void print_json(struct explain *explain, struct cpt_bytes trace, uint32_t
         json_reason(json, spans, above);
         cpti_json_close(json);
     }
+    if (fragment != NULL) {
+        cpti_json_text(json, "fragment", fragment);
+    }
     cpti_json_bool(json, "is_cut", account->is_cut);
     cpti_json_us(json, "moved_us", -account->moved_ns);
+    if (account->is_doubted) {
+        cpti_json_bool(json, "is_doubted", true);
+    }
     cpti_json_bool(json, "approximate", !cpti_spans_is_exact(spans));
     cpti_json_close(json);
 }
@@ -258,8 +306,9 @@ static void print_json(struct explain *explain, struct cpt_bytes trace, uint32_t
 /* --- The trace --- */
 
 static cpt_status explain_span(struct explain *explain, struct cpt_bytes trace,
-                               uint32_t number)
+                               uint32_t number, const struct cpti_spans_report *report)
 {
+    const bool is_rootless = cpti_spans_root(explain->spans) == CPTI_SPAN_NONE;
     struct cpti_span_account account;
     struct cpti_span_account above;
     const struct cpti_span_account *also = NULL;
@@ -276,7 +325,11 @@ static cpt_status explain_span(struct explain *explain, struct cpt_bytes trace,
         print_json(explain, trace, number, &account, also);
     } else {
         (void)fputs(explain->found > 0 ? "\n" : "", stdout);
-        print_words(explain, trace, number, &account, also);
+        if (is_rootless) {
+            print_rootless(explain->spans, trace, number, &account, report);
+        } else {
+            print_words(explain, trace, number, &account, also);
+        }
     }
     explain->found++;
     return CPT_OK;
@@ -288,20 +341,20 @@ static int explain_trace(struct explain *explain, struct cpt_bytes trace)
     struct cpti_spans_report report;
     cpt_status status = CPT_OK;
 
-    if (!cpti_ids_equal(trace, explain->trace)) {
+    if (!cpti_ids_equal(trace, explain->trace) &&
+        !cpti_trace_is(trace, explain->trace.data)) {
         return CPTI_EXIT_DONE;
     }
     explain->traces++;
     status = cpti_spans_resolve(spans, &report);
-    if (status == CPT_END) {
-        return cpti_failed("no span of the trace can be its root");
-    }
     if (status == CPT_OK) {
         status = cpti_spans_walk(spans, CPTI_SPANS_EXACT);
+    } else if (status == CPT_END) {
+        status = CPT_OK; /* it has no root, which is to be explained */
     }
     for (uint32_t i = 0; i < cpti_spans_count(spans) && status == CPT_OK; i++) {
         if (cpti_ids_equal(cpti_spans_at(spans, i)->id, explain->span)) {
-            status = explain_span(explain, trace, i);
+            status = explain_span(explain, trace, i, &report);
         }
     }
     return status == CPT_OK ? CPTI_EXIT_DONE
@@ -344,10 +397,19 @@ static int explain_file(struct explain *explain, const char *name)
 
 /* --- The command --- */
 
+/* The id of an operand, which may be in base64, as in the file. */
+static struct cpt_bytes id_of(const char *operand, char *digits)
+{
+    const struct cpt_bytes id = cpt_bytes_of(operand);
+
+    return cpti_id_form(id) >= CPTI_ID_BASE64 ? cpti_id_digits(id, digits) : id;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
-    struct explain explain = {.trace = cpt_bytes_of(arguments->operands[0]),
-                              .span = cpt_bytes_of(arguments->operands[1]),
+    char digits[2][CPTI_ID_DIGITS_MAX + 1] = {{0}}; /* they are strings of C, too */
+    struct explain explain = {.trace = id_of(arguments->operands[0], digits[0]),
+                              .span = id_of(arguments->operands[1], digits[1]),
                               .is_json = cpti_has(arguments, "json"),
                               .spans = cpti_spans_new(NULL),
                               .json = {.file = stdout}};
@@ -398,10 +460,12 @@ const struct cpti_command cpti_command_explain = {
         "with the id, as the two sides of a call have in Zipkin, are explained one "
         "after the other.\n"
         "\n"
-        "--json prints why (on_path, through, dropped, moment, above, held, late, "
-        "not_awaited, there, wait_lost, elsewhere: docs/import.md), by (the id of the "
+        "--json prints why (on_path, through, dropped, moment, above, held, "
+        "background, late, not_awaited, there, wait_lost, elsewhere: docs/import.md), "
+        "by (the id of the "
         "other span), at_us, own_us and below_us (its time on the path, and that of "
-        "spans below it), is_cut, moved_us, and approximate.\n"
+        "spans below it), fragment (if the root of the trace was lost, how), is_cut, "
+        "moved_us, is_doubted, and approximate.\n"
         "\n"
         "The exit status is 1 if there is no such span, or something could not be "
         "read.",

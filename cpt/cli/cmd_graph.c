@@ -3,6 +3,7 @@
 /* cmd_graph.c - cpt graph: the plans of a service or program; see live/plans.h */
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/live/get_options.h"
 #include "cpt/cli/live/plans.h"
 
 #include <errno.h>
@@ -54,18 +55,15 @@ static int draw_svg(struct cpti_plans *plans)
 }
 
 static cpt_status get(struct cpti_plans *plans, const struct cpti_arguments *arguments,
-                      struct cpt_error *error)
+                      const struct cpti_get *how, struct cpt_error *error)
 {
-    const char *prefix = cpti_value(arguments, "prefix");
     const char *operand = arguments->operands[0];
     struct cpti_place place;
     struct cpt_error why = {0};
-    char path[300];
     cpt_status status = cpti_place_read(cpt_bytes_of(operand), true, &place, &why);
 
     if (status == CPT_OK) {
-        (void)snprintf(path, sizeof path, "%s/plans", prefix != NULL ? prefix : "/cpt");
-        return cpti_plans_ask(plans, &place, path, error);
+        return cpti_plans_ask(plans, &place, how, error);
     }
     if (status == CPT_INVALID) { /* no address */
         const size_t count = arguments->operand_count;
@@ -89,17 +87,17 @@ static struct cpti_plans plans;
 
 static int run(const struct cpti_arguments *arguments)
 {
-    const char *prefix = cpti_value(arguments, "prefix");
     const char *operand = arguments->operands[0];
     struct cpt_error error = {0};
-    int status = CPTI_EXIT_DONE;
+    struct cpti_get how;
+    char path[CPTI_GET_PATH_BYTES];
+    int status = cpti_get_read(arguments, "plans", &how, path);
 
-    if (prefix != NULL && (prefix[0] != '/' || strlen(prefix) > 200 ||
-                           strpbrk(prefix, " \r\n\t") != NULL)) {
-        return cpti_usage("'%s' is no path, as /cpt", cpti_quoted(prefix));
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    if (get(&plans, arguments, &error) != CPT_OK) {
+    if (get(&plans, arguments, &how, &error) != CPT_OK) {
         status = cpti_failed("%s: %s", cpti_quoted(operand), error.sentence);
     } else if (plans.count == 0) {
         status = cpti_failed("%s: it has made no plan", cpti_quoted(operand));
@@ -117,8 +115,6 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"svg", 0, NULL, "print a picture, by the program dot of graphviz"},
-    {"prefix", 0, "PATH",
-     "where a service has its counters (counters_prefix); default: /cpt"},
     {0},
 };
 
@@ -142,7 +138,7 @@ const struct cpti_command cpti_command_graph = {
         "A program is started with CPT_PLANS=FILE in its environment, by which the "
         "library appends each plan to FILE; its output goes to stderr. It is stopped "
         "by SIGTERM when it begins to serve (cpt_http_run()), or after 10 s.",
-    .options = {options},
+    .options = {options, cpti_get_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

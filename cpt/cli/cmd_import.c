@@ -15,6 +15,7 @@
 #include "cpt/cli/spans/moved_clocks.h"
 #include "cpt/cli/print/perfetto.h"
 #include "cpt/cli/spans/span_records.h"
+#include "cpt/cli/spans/span_totals.h"
 #include "cpt/import/annotation.h"
 #include "cpt/import/traces.h"
 #include "cpt/now.h"
@@ -36,20 +37,14 @@ static const char *const mode_words[] = {[CPTI_SPANS_EXACT] = "exact",
 /* All that was read and left out. */
 struct totals {
     uint64_t traces;
+    uint64_t paths;
     uint64_t spans;
-    uint64_t rootless; /* traces in which no span can be the root */
-    uint64_t empty;    /* traces that took no time */
     uint64_t refused_pieces;
-    uint64_t refused_spans;
     uint64_t refused_traces;
     uint64_t cut_traces;
     uint64_t again;
-    uint64_t clipped;
-    uint64_t contradictory; /* traces */
-    struct cpti_moved_clocks clocks;
-#define FIELD(name, sentence) uint64_t name;
-    CPTI_SPAN_DROP_MAP(FIELD)
-#undef FIELD
+    uint64_t other_signals;
+    struct cpti_span_totals left;
 };
 
 /* What goes through the whole run. */
@@ -87,7 +82,7 @@ static cpt_status write_bytes(void *output, const void *bytes, size_t count)
 static void print_sections(struct import *import, struct cpt_bytes trace,
                            const struct cpti_spans_report *report)
 {
-    const struct cpti_spans *spans = import->spans;
+    struct cpti_spans *spans = import->spans;
     const uint32_t root = cpti_spans_root(spans);
     struct cpti_json *json = &import->json;
 
@@ -95,6 +90,8 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
     cpti_json_bytes(json, "trace_id", trace);
     cpti_json_us(json, "root_start_us", (int64_t)cpti_spans_start_ns(spans, root));
     cpti_json_us(json, "root_end_us", (int64_t)cpti_spans_end_ns(spans, root));
+    cpti_json_unsigned(json, "root_start_ns", cpti_spans_start_ns(spans, root));
+    cpti_json_unsigned(json, "root_end_ns", cpti_spans_end_ns(spans, root));
     cpti_json_open(json, "sections", '[');
     for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
         const struct cpti_section *section = cpti_spans_section(spans, i);
@@ -103,12 +100,17 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
         cpti_json_bytes(json, "span_id", cpti_spans_at(spans, section->span)->id);
         cpti_json_us(json, "start_us", (int64_t)section->start_ns);
         cpti_json_us(json, "end_us", (int64_t)section->end_ns);
+        cpti_json_unsigned(json, "start_ns", section->start_ns);
+        cpti_json_unsigned(json, "end_ns", section->end_ns);
         cpti_json_close(json);
     }
     cpti_json_close(json);
     cpti_json_unsigned(json, "dropped", report->dropped);
     cpti_json_unsigned(json, "clipped", report->clipped);
     cpti_moved_clocks_json(json, spans);
+    if (report->fragment != CPTI_SPAN_WHOLE) {
+        cpti_json_text(json, "fragment", cpti_span_fragment_word(report->fragment));
+    }
     cpti_json_bool(json, "approximate", !cpti_spans_is_exact(spans));
     cpti_json_close(json);
 }
@@ -127,7 +129,7 @@ static void json_bytes_of(struct cpti_json *json, const char *key, uint64_t byte
 /* A line for each call of one service by another. */
 static void print_calls(struct import *import, struct cpt_bytes trace)
 {
-    const struct cpti_spans *spans = import->spans;
+    struct cpti_spans *spans = import->spans;
     const struct cpti_span *root = cpti_spans_at(spans, cpti_spans_root(spans));
     struct cpti_json *json = &import->json;
 
@@ -197,13 +199,33 @@ static int write_trace(struct import *import, struct cpt_bytes trace)
 
 /* --- Traces --- */
 
-static void add_report(struct totals *totals, const struct cpti_spans_report *report)
+/* Shows the sections of all roots, if the mode has them; a record has those of one. */
+static cpt_status show_roots(struct import *import, struct cpt_bytes trace,
+                             struct cpti_spans_report *report)
 {
-    totals->clipped += report->clipped;
-    totals->contradictory += report->contradictions > 0;
-#define ADD(name, sentence) totals->name += report->name;
-    CPTI_SPAN_DROP_MAP(ADD)
-#undef ADD
+    const bool is_shown = import->prints_sections || import->annotation != NULL;
+    cpt_status status = CPT_OK;
+
+    if (!is_shown || import->mode == CPTI_SPANS_EXACT) {
+        status = cpti_spans_walk(import->spans, import->mode);
+    } else {
+        status = cpti_spans_walk_roots(import->spans, import->mode);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (import->mode != CPTI_SPANS_EXACT) {
+        cpti_spans_count_left(import->spans, report);
+    }
+    if (import->prints_sections) {
+        print_sections(import, trace, report);
+    }
+    if (import->annotation != NULL) {
+        annotate(import);
+    }
+    return import->mode != CPTI_SPANS_EXACT && is_shown && import->log != NULL
+               ? cpti_spans_walk(import->spans, import->mode)
+               : CPT_OK;
 }
 
 static int import_trace(struct import *import, struct cpt_bytes trace)
@@ -213,31 +235,26 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
     cpt_status status = cpti_spans_resolve(spans, &report);
 
     if (status == CPT_END) {
-        import->totals.rootless++;
+        import->totals.left.rootless++;
+        cpti_span_totals_add(&import->totals.left, spans, &report);
         return CPTI_EXIT_DONE;
     }
     if (status == CPT_OK) {
-        status = cpti_spans_walk(spans, import->mode);
+        status = show_roots(import, trace, &report);
     }
     if (status != CPT_OK) {
         import->lacked_memory |= status == CPT_NO_MEMORY;
         return cpti_failed("%s", cpt_status_sentence(status));
     }
-    add_report(&import->totals, &report);
-    cpti_moved_clocks_add(&import->totals.clocks, spans);
-    if (import->prints_sections) {
-        print_sections(import, trace, &report);
-    }
+    cpti_span_totals_add(&import->totals.left, spans, &report);
     if (import->prints_calls) {
         print_calls(import, trace);
     }
-    if (import->annotation != NULL) {
-        annotate(import);
-    }
     if (cpti_spans_section_count(spans) == 0) {
-        import->totals.empty++;
+        import->totals.left.empty++;
         return CPTI_EXIT_DONE;
     }
+    import->totals.paths++;
     return import->log != NULL ? write_trace(import, trace) : CPTI_EXIT_DONE;
 }
 
@@ -431,32 +448,20 @@ static int end_copy(struct import *import, bool is_empty)
 
 /* --- What was left out --- */
 
-static void tell(uint64_t count, const char *what)
-{
-    if (count > 0) {
-        cpti_warn("%" PRIu64 " %s", count, what);
-    }
-}
-
 static void tell_all(const struct totals *totals)
 {
     (void)fprintf(cpti_messages(), "cpt: %" PRIu64 " traces of %" PRIu64 " spans\n",
                   totals->traces, totals->spans);
-#define TELL(name, sentence) tell(totals->name, "spans left out " sentence);
-    CPTI_SPAN_DROP_MAP(TELL)
-#undef TELL
-    cpti_moved_clocks_tell(&totals->clocks);
-    tell(totals->contradictory, "traces in which the clocks of hosts contradict each "
-                                "other");
-    tell(totals->clipped, "spans cut to the time of their parent");
-    tell(totals->refused_spans, "spans left out without an id");
-    tell(totals->rootless, "traces left out in which no span can be the root");
-    tell(totals->empty, "traces left out that took no time");
-    tell(totals->refused_traces, "traces left out that are larger than --trace-limit");
-    tell(totals->cut_traces, "traces taken before all files were read, for want of "
-                             "memory: their spans are too far apart");
-    tell(totals->again, "traces with the id of an earlier one: copies, or parts that "
-                        "are not joined");
+    cpti_span_totals_tell(&totals->left);
+    cpti_tell_count(totals->refused_traces,
+                    "traces left out that are larger than --trace-limit");
+    cpti_tell_count(totals->cut_traces,
+                    "traces taken before all files were read, for want of memory: "
+                    "their spans are too far apart");
+    cpti_tell_count(totals->again, "traces with the id of an earlier one: copies, or "
+                                   "parts that are not joined");
+    cpti_tell_count(totals->other_signals,
+                    "documents passed over that are metrics, logs or profiles");
 }
 
 /* --- The command --- */
@@ -509,10 +514,13 @@ static int count_all(struct import *import)
 
     import->totals.spans += counts->spans;
     import->totals.refused_pieces += counts->refused_pieces;
-    import->totals.refused_spans += counts->refused_spans;
+    import->totals.left.refused_spans += counts->refused_spans;
     import->totals.refused_traces += counts->refused_traces;
     import->totals.cut_traces += counts->cut_traces;
     import->totals.again += counts->again;
+    import->totals.other_signals += counts->other_signals;
+    import->totals.left.unknown_fields += counts->unknown_fields;
+    import->totals.left.replaced += counts->replaced;
     return counts->refused_traces > 0 ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
@@ -528,6 +536,7 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
     import->spans = cpti_spans_new(NULL);
     import->records.write = write_bytes;
     import->records.context = import->log;
+    import->records.adds_visits = cpti_has(arguments, "visits");
     if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL ||
         import->traces == NULL) {
         import->lacked_memory = true;
@@ -558,7 +567,10 @@ static int import_all(struct import *import, const struct cpti_arguments *argume
     if (import->copy != NULL) {
         status = cpti_exit_last(status, end_copy(import, is_empty));
     }
-    if (import->log != NULL && is_empty) {
+    if (status == CPTI_EXIT_DONE && import->totals.paths == 0) {
+        status = cpti_failed("no trace has a critical path");
+    }
+    if (import->log != NULL && (is_empty || import->totals.paths == 0)) {
         cpti_output_abort(import->log); /* an older log stays */
     } else if (import->log != NULL) {
         status = cpti_exit_last(status, cpti_output_commit(import->log));
@@ -653,6 +665,9 @@ static const struct cpti_option options[] = {
      "write a path log; '-' is standard output; X.pftrace: a trace for Perfetto"},
     {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
     {"calls", 0, NULL, "print each call between two services as a line of JSON"},
+    {"visits", 0, NULL,
+     "write all visits of services to the log, too, on the path or not, for cpt "
+     "culprit"},
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
@@ -685,7 +700,8 @@ const struct cpti_command cpti_command_import = {
         "paths "
         "go to a path log, which all other commands take.\n"
         "\n"
-        "The files are JSON as Jaeger's API and page give it, Zipkin's version 2, or "
+        "The files are JSON as Jaeger's API and page give it, Zipkin's version 2, "
+        "documents and answers of Elasticsearch with such spans, answers of Tempo, or "
         "what the file exporter of OpenTelemetry's collector writes, in JSON or "
         "protobuf; "
         "gzip and zstd are undone. '-' is standard input. Which it is, each file tells "
@@ -705,7 +721,8 @@ const struct cpti_command cpti_command_import = {
         "Spans of one trace may be in several files, as when each service writes its "
         "own: spans that come one by one, or in OpenTelemetry's requests, wait for the "
         "others until all files are read. Elements of Jaeger's \"data\" and lists of "
-        "Zipkin are whole traces by themselves; one whose id came before is named.\n"
+        "Zipkin are whole traces by themselves; one whose id came before is named. A "
+        "span that was sent in pieces is put together.\n"
         "\n"
         "--annotate writes the one FILE once more, byte for byte, but for an attribute "
         "cpt.path_ns of each span: its own nanoseconds on the critical path of its "
@@ -719,17 +736,27 @@ const struct cpti_command cpti_command_import = {
         "later in the file.\n"
         "\n"
         "What cannot be used is counted in messages. The exit status is 1 if something "
-        "could not be read; the rest was.\n"
+        "could not be read; the rest was. It is 1, too, if no trace has a critical "
+        "path, and then no log is written.\n"
+        "\n"
+        "If the root of a trace is missing, or has no time, its earliest part is "
+        "taken: its record has the attribute cpt.fragment, root_missing or "
+        "root_timeless, and counts in averages only with --include-fragments.\n"
         "\n"
         "--calls prints, for each call of one service by another, trace_id, service "
         "and method of the root, from, to, request_bytes and reply_bytes (null if its "
         "spans do not say).\n"
         "\n"
         "--sections prints, for each trace, trace_id, root_start_us, root_end_us, "
-        "sections (span_id, start_us, end_us; in the order of time), dropped and "
-        "clipped spans, and approximate. --mode=jaeger-ui and --mode=crisp find them "
-        "as Jaeger's page and CRISP do, to compare: the former leaves out a child that "
-        "ends just when the next begins; in the latter children may overlap.",
+        "root_start_ns, root_end_ns, sections (span_id, start_us, end_us, start_ns, "
+        "end_ns; in the order of time), dropped and clipped spans, fragment (if it is "
+        "one), and approximate. "
+        "--mode=jaeger-ui and --mode=crisp find them as Jaeger's page (jaeger-ui, "
+        "commit c321fb32) and CRISP (commit 2710c0b9) do, to compare. The former waits "
+        "for what follows from a span, leaves out a child that ends just when the next "
+        "begins, and shows all roots, of which a record has one; in the latter "
+        "children may overlap and stick out of their parent. docs/import.md says all "
+        "rules, and what differs still.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -199,12 +199,11 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
 {
     struct log_command *command = walk->context;
     const uint64_t number = command->record_count + cpti_log_record_number(walk);
-    const char *entry = command->selection.entry;
     const struct cpt_path *path;
     int exit_status;
 
     if (cpti_selection_has(&command->selection, record) != CPTI_SELECTED ||
-        (entry != NULL && !cpt_bytes_equal(record->service, cpt_bytes_of(entry)))) {
+        !cpti_selection_enters(&command->selection, record->service)) {
         return CPTI_EXIT_DONE;
     }
     command->selected_count++;
@@ -464,6 +463,7 @@ static int run(const struct cpti_arguments *arguments)
         return status;
     }
     selection->includes_forced = 1; /* only now: percentiles are of the others */
+    selection->includes_fragments = 1;
     if (selection->sample_count != 0) {
         cpti_sample_init(&command.sample, selection->sample_count, selection->seed);
     }

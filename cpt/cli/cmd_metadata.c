@@ -101,6 +101,7 @@ static int print_metadata(const struct answer *answer)
     const struct cpt_metadata_summary *summary = answer->summary;
     const struct cpt_path *path = answer->path;
     const uint64_t sum_ns = cpt_path_sum_ns(path);
+    char nonce[CPT_NONCE_BYTES + 1];
     char text[32];
 
     (void)printf("critical path of %s ms, %zu segment%s, %zu bytes%s\n",
@@ -110,6 +111,10 @@ static int print_metadata(const struct answer *answer)
     if (summary->has_server_elapsed) {
         (void)printf("the service says that it took %s ms\n",
                      cpti_ms((double)summary->server_elapsed_ns, text));
+    }
+    if (summary->nonce != 0) {
+        cpt_nonce_format(summary->nonce, nonce);
+        (void)printf("it answers the ask with the nonce %s\n", nonce);
     }
     if (summary->is_sum_only) {
         (void)printf("only the sum fits the budget; ask for more with 'critical-path: "
@@ -124,6 +129,7 @@ static int put_metadata(const struct answer *answer)
     const struct cpt_metadata_summary *summary = answer->summary;
     const struct cpt_path *path = answer->path;
     struct cpti_json json = {.file = stdout};
+    char nonce[CPT_NONCE_BYTES + 1];
 
     cpti_json_open(&json, NULL, '{');
     cpti_json_unsigned(&json, "version", summary->version);
@@ -133,6 +139,12 @@ static int put_metadata(const struct answer *answer)
         cpti_json_unsigned(&json, "server_elapsed_ns", summary->server_elapsed_ns);
     } else {
         cpti_json_null(&json, "server_elapsed_ns");
+    }
+    if (summary->nonce != 0) {
+        cpt_nonce_format(summary->nonce, nonce);
+        cpti_json_text(&json, "nonce", nonce);
+    } else {
+        cpti_json_null(&json, "nonce");
     }
     cpti_json_bool(&json, "sum_only", summary->is_sum_only);
     cpti_path_flags_json(&json, cpt_path_flags(path));
@@ -249,7 +261,8 @@ static int put_form(const char *to, const struct cpt_path *path,
         .struct_bytes = sizeof options,
         .has_server_elapsed = summary->has_server_elapsed,
         .server_elapsed_ns = summary->server_elapsed_ns,
-        .is_unlimited = 1};
+        .is_unlimited = 1,
+        .nonce = summary->nonce};
     unsigned char *data = NULL;
     char *text = NULL;
     size_t bytes = 0;
@@ -476,22 +489,28 @@ const struct cpti_command cpti_command_metadata = {
         "or comes from standard input. A whole header line is accepted too, and so is "
         "the output of 'curl -i'.\n"
         "\n"
-        "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
-        "segments, each with stack (root first), kind and duration_ns. Later versions "
+        "With --json the object has version, sum_ns, server_elapsed_ns, nonce, "
+        "sum_only "
+        "and segments, each with stack (root first), kind and duration_ns. Later "
+        "versions "
         "may add fields.\n"
         "\n"
         "A service that was asked with the parameter drag says of each segment by how "
         "much the request would have been faster without it: drag_ns, and in the tree "
         "where it is less than the segment. Drags do not add up.\n"
         "\n"
+        "The nonce is that of the header critical-path-nonce of the request which the "
+        "path answers: if the request had another one, the path comes from a cache.\n"
+        "\n"
         "In the verbose form each segment carries the names of its whole stack. No "
         "header has it; it is for tools, and to be compared with.",
     .description_rest =
         "With --conformance another implementation of the format is tried. COMMAND is "
         "run by the shell. It gets one line for each case on its standard input, and "
-        "answers each with one line on its standard output: asks to be parsed, paths "
-        "to be read, bytes to be refused, and a service's own time with its callees' "
-        "replies to be made into one path within a budget. The answers are compared "
+        "answers each with one line on its standard output: asks and nonces to be "
+        "parsed, asks to be sent on, paths to be read, bytes to be refused, and a "
+        "service's own time with its callees' replies, some of them to another ask, to "
+        "be made into one path within a budget. The answers are compared "
         "with our own. The cases are written by hand, files, and random; each FILE is "
         "one more path, as bytes. A program that crashes or is silent is started "
         "again, ten times. The exit status is 0 if every answer is right, otherwise "

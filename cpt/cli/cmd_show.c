@@ -17,6 +17,7 @@
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/options.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/print/waterfall.h"
@@ -40,7 +41,7 @@ enum { ROWS_DEFAULT = 60 };
 /* One run of the command. */
 struct show_command {
     struct cpti_selection selection;
-    const char *trace;      /* 32 hexadecimal digits; NULL: any */
+    const char *trace;      /* 32 hexadecimal digits, or 16; NULL: any */
     uint64_t wanted_number; /* of the record; 0: any */
     bool is_slowest;        /* show the slowest that fits, not the first */
     uint64_t rows_max;
@@ -59,20 +60,19 @@ static bool has_trace(const struct cpt_record *record, const char *trace)
     char id[33];
 
     return record->has_trace_id &&
-           strcasecmp(cpti_record_id(record->trace_id, sizeof record->trace_id, id),
-                      trace) == 0;
+           cpti_trace_is(cpt_bytes_of(cpti_record_id(record->trace_id,
+                                                     sizeof record->trace_id, id)),
+                         trace);
 }
 
 static bool is_wanted(struct show_command *command, const struct cpt_record *record,
                       uint64_t number)
 {
-    const char *entry = command->selection.entry;
-
     if (command->wanted_number != 0 && number != command->wanted_number) {
         return false;
     }
     return cpti_selection_has(&command->selection, record) == CPTI_SELECTED &&
-           (entry == NULL || cpt_bytes_equal(record->service, cpt_bytes_of(entry))) &&
+           cpti_selection_enters(&command->selection, record->service) &&
            (command->trace == NULL || has_trace(record, command->trace));
 }
 
@@ -256,12 +256,13 @@ static int read_options(struct show_command *command,
         status = cpti_capped_option(arguments, &command->bytes_max);
     }
     selection->includes_forced = 1; /* only now: percentiles are of the others */
+    selection->includes_fragments = 1;
     command->is_slowest = cpti_has(arguments, "slowest");
     command->trace = cpti_value(arguments, "trace");
     if (status == CPTI_EXIT_DONE && command->trace != NULL &&
-        (strlen(command->trace) != 32 ||
-         command->trace[strspn(command->trace, "0123456789abcdefABCDEF")] != '\0')) {
-        status = cpti_usage("option '--trace' takes 32 hexadecimal digits, not '%s'",
+        !cpti_is_trace(command->trace)) {
+        status = cpti_usage("option '--trace' takes 32 hexadecimal digits, or the last "
+                            "16, not '%s'",
                             cpti_quoted(command->trace));
     }
     return status;
@@ -346,7 +347,8 @@ static const struct cpti_option options[] = {
     {"record", 'r', "NUMBER",
      "the record with this number, counted from 1 over all files"},
     {"slowest", 's', NULL, "the slowest of the selected requests, not the first"},
-    {"trace", 't', "ID", "a request of this trace"},
+    {"trace", 't', "ID",
+     "a request of this trace: its id, or the last 16 digits of it"},
     {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60"},
     CPTI_CAPPED_OPTION("the longest rows"),
     {"ascii", 0, NULL, "draw with '#' and '-'"},

@@ -465,7 +465,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"trace", 0, "ID", "only the request of this trace"},
+    {"trace", 0, "ID",
+     "only the request of this trace: its id, or the last 16 digits of it"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the frames that give most"),
     {0},

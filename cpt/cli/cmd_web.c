@@ -10,7 +10,11 @@
 
 #include <stdint.h>
 
-enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20 };
+enum {
+    CACHE_DEFAULT_MB = 512,
+    CACHE_PART = 4, /* of cpt_memory_max(), if that is less */
+    CACHE_MAX_MB = 1 << 20
+};
 
 /* Reads the files of --graphs. enum cpti_exit. */
 static int read_graphs(const struct cpti_arguments *arguments,
@@ -39,10 +43,12 @@ static int run(const struct cpti_arguments *arguments)
     struct cpti_web_options options = {
         .operands = arguments->operands,
         .operand_count = arguments->operand_count,
+        .first_word = arguments->first_word,
         .address = cpti_value(arguments, "listen"),
     };
     uint64_t port = 0;
-    uint64_t cache_mb = CACHE_DEFAULT_MB;
+    uint64_t cache_mb =
+        cpt_memory_part((size_t)CACHE_DEFAULT_MB << 20, CACHE_PART) >> 20;
     int status = cpti_whole_number(arguments, "port", 0, UINT16_MAX, &port);
 
     if (status == CPTI_EXIT_DONE) {
@@ -65,9 +71,12 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"port", 'p', "NUMBER", "listen on this port; 0, the default: any that is free"},
     {"listen", 0, "ADDRESS",
-     "listen on this numeric address, not on 127.0.0.1; all who reach it can read all "
-     "requests"},
-    {"cache", 0, "MEGABYTES", "keep views up to this size; default: 512"},
+     "listen on this numeric address, not on 127.0.0.1; unless it is loopback, its "
+     "address carries a token, without which nothing is answered"},
+    {"cache", 0, "MEGABYTES",
+     "keep views up to this size; default: 512, at most a quarter of the memory that "
+     "its "
+     "control group lets it have"},
     {"graphs", 0, "FILE",
      "also read this graph log, or file of spans, or a folder of them, for what-if "
      "sliders; may be repeated"},
@@ -109,8 +118,14 @@ const struct cpti_command cpti_command_web = {
         "\n"
         "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
         "unless --listen names another address, and refuses requests that were sent to "
-        "another host name, as pages of foreign sites would send them. It has no "
-        "passwords and no encryption: to share it, put a proxy in front that has.\n"
+        "another host name, as pages of foreign sites would send them. Beyond loopback "
+        "the printed address ends with a token: with it all requests can be read, "
+        "without it none. It is kept in the file .cpt-web-token beside the first log, "
+        "so "
+        "that links last; programs may send it as the header 'Authorization: Bearer "
+        "TOKEN'. There is no encryption: to share it further, put a proxy in front "
+        "that "
+        "has, and passwords.\n"
         "\n"
         "Programs read the same data as JSON from /api/summary, /api/complete, "
         "/api/view, /api/records, /api/record and /api/whatif; docs/web.md describes "

@@ -8,12 +8,14 @@
  */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/gather/log_keys.h"
+#include "cpt/cli/whatif/whatif_complete.h"
 #include "cpt/cli/help.h"
 #include "cpt/cli/span_logs.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/base/passwords.h"
 
 #include <locale.h>
 #include <string.h>
@@ -99,8 +101,9 @@ static int run_command(const struct cpti_command *command, size_t count,
     if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
         cpti_help(stdout, command);
     } else if (exit_status == CPTI_EXIT_DONE) {
-        exit_status =
-            command->takes_spans ? cpti_span_logs_open(&arguments) : CPTI_EXIT_DONE;
+        exit_status = command->takes_spans
+                          ? cpti_span_logs_open(&arguments, command->takes_visits)
+                          : CPTI_EXIT_DONE;
     }
     if (exit_status == CPTI_EXIT_DONE && !cpti_has(&arguments, "help")) {
         exit_status =
@@ -136,9 +139,12 @@ static int run_completion(const char *shell)
     return CPTI_EXIT_DONE;
 }
 
-/* cpt --complete terms|keys PREFIX WORD..., for the completions; not documented. */
+/* cpt --complete terms|keys|VERB PREFIX WORD..., for completions; not documented. */
 static int run_complete(size_t count, char *const *words)
 {
+    if (count >= 2 && cpti_whatif_completes(words[0])) {
+        return cpti_whatif_complete(words[0], words[1], count - 2, words + 2);
+    }
     return count < 2 ? CPTI_EXIT_USAGE
                      : cpti_log_keys_print(strcmp(words[0], "terms") == 0, words[1],
                                            count - 2, words + 2);
@@ -191,10 +197,13 @@ static int run(size_t count, char *const *words)
 
 int main(int argument_count, char **arguments)
 {
+    size_t count;
+
     /* only for the width of characters; numbers keep their decimal point */
     if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
         (void)setlocale(LC_CTYPE, "");
     }
-    return cpti_finish(
-        run(argument_count > 0 ? (size_t)argument_count - 1 : 0, arguments + 1));
+    count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    cpti_passwords_hide(arguments + 1, count);
+    return cpti_finish(run(count, arguments + 1));
 }

@@ -129,46 +129,68 @@ static bool is_of(const char *text, size_t bytes, const char *key)
     return at < bytes && text[at] == '=';
 }
 
+/* Reads the open file into @from, which has room for one byte more than is allowed. A
+ * file that was cut short is refused: the new one would make it whole. */
+static int read_open(struct edit *edit, FILE *file, char *from, size_t *bytes)
+{
+    struct stat about;
+
+    *bytes = fread(from, 1, CPT_SETTINGS_BYTES_MAX + 1, file);
+    if (ferror(file) != 0) {
+        return cpti_failed("%s: %s", edit->path, strerror(errno));
+    }
+    if (*bytes > CPT_SETTINGS_BYTES_MAX) {
+        return cpti_failed("%s: larger than %d bytes", edit->path,
+                           CPT_SETTINGS_BYTES_MAX);
+    }
+    if (*bytes == 0 || from[*bytes - 1] != '\n') {
+        return cpti_failed("%s: %s; it may have been cut short", edit->path,
+                           *bytes == 0 ? "it is empty" : "its last line has no end");
+    }
+    if (fstat(fileno(file), &about) == 0) {
+        edit->mode = about.st_mode & 0777;
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* Copies the lines that do not set the key. */
+static void keep_lines(struct edit *edit, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(from + at, '\n', bytes - at);
+        const size_t length = (size_t)(end - from) + 1 - at; /* the last one has one */
+
+        if (!is_of(from + at, length, edit->key)) {
+            memcpy(edit->text + edit->text_bytes, from + at, length);
+            edit->text_bytes += length;
+        }
+        at += length;
+    }
+}
+
 /* The file without its lines of the key; none is fine. */
 static int read_rest(struct edit *edit)
 {
     FILE *file = fopen(edit->path, "re");
-    struct stat about;
-    size_t bytes = 0;
     char *from = NULL;
+    size_t bytes = 0;
+    int status = CPTI_EXIT_DONE;
 
     edit->mode = 0644;
     if (file == NULL) {
         return errno == ENOENT ? CPTI_EXIT_DONE
                                : cpti_failed("%s: %s", edit->path, strerror(errno));
     }
-    edit->text = malloc(CPT_SETTINGS_BYTES_MAX + LINE_BYTES_MAX + 2);
+    edit->text = malloc(CPT_SETTINGS_BYTES_MAX);
     from = malloc(CPT_SETTINGS_BYTES_MAX + 1);
-    if (from != NULL && edit->text != NULL) {
-        bytes = fread(from, 1, CPT_SETTINGS_BYTES_MAX + 1, file);
-    }
-    if (fstat(fileno(file), &about) == 0) {
-        edit->mode = about.st_mode & 0777;
-    }
+    status = from != NULL && edit->text != NULL ? read_open(edit, file, from, &bytes)
+                                                : cpti_failed("out of memory");
     (void)fclose(file);
-    if (bytes > CPT_SETTINGS_BYTES_MAX || from == NULL || edit->text == NULL) {
-        free(from);
-        return cpti_failed("%s: larger than %d bytes, or no memory", edit->path,
-                           CPT_SETTINGS_BYTES_MAX);
-    }
-    for (size_t at = 0; at < bytes;) {
-        const char *end = memchr(from + at, '\n', bytes - at);
-        const size_t length = end != NULL ? (size_t)(end - from) - at : bytes - at;
-
-        if (!is_of(from + at, length, edit->key)) {
-            memcpy(edit->text + edit->text_bytes, from + at, length);
-            edit->text_bytes += length;
-            edit->text[edit->text_bytes++] = '\n';
-        }
-        at += length + 1;
+    if (status == CPTI_EXIT_DONE) {
+        keep_lines(edit, from, bytes);
     }
     free(from);
-    return CPTI_EXIT_DONE;
+    return status;
 }
 
 static int write_next(struct edit *edit)
@@ -193,7 +215,8 @@ static int write_next(struct edit *edit)
     is_good = fwrite(edit->text != NULL ? edit->text : "", 1, edit->text_bytes, file) ==
                   edit->text_bytes &&
               fwrite(edit->line, 1, edit->line_bytes, file) == edit->line_bytes &&
-              fchmod(descriptor, edit->mode) == 0;
+              fflush(file) == 0 && fchmod(descriptor, edit->mode) == 0 &&
+              fsync(descriptor) == 0; /* else it may be empty after a loss of power */
     is_good = fclose(file) == 0 && is_good;
     return is_good ? CPTI_EXIT_DONE
                    : cpti_failed("%s: %s", edit->path, strerror(errno));

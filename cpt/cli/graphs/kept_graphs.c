@@ -116,21 +116,25 @@ bool cpti_kept_counts_record(const struct cpti_kept_options *options,
                              struct cpti_kept_counts *counts, struct cpt_bytes id,
                              const struct cpt_record *record)
 {
-    enum cpti_selected selected =
-        record->is_forced ? CPTI_FORCED_EXCLUDED : CPTI_SELECTED;
+    enum cpti_selected selected = CPTI_SELECTED;
 
-    if (options->wanted != NULL &&
-        !cpt_bytes_equal(id, cpt_bytes_of(options->wanted))) {
+    if (options->wanted != NULL && !cpti_trace_is(id, options->wanted)) {
         return false;
     }
     if (options->selection != NULL) {
         selected = cpti_selection_counts(options->selection, record);
+    } else if (record->is_forced) {
+        selected = CPTI_FORCED_EXCLUDED;
+    } else if (cpti_is_fragment(record)) {
+        selected = CPTI_FRAGMENT_EXCLUDED;
     }
     if (unknown_key(options, counts).bytes != 0) {
         note_keys(counts, record);
     }
-    if (selected == CPTI_FORCED_EXCLUDED && options->wanted == NULL) {
-        counts->forced++;
+    if (options->wanted == NULL &&
+        (selected == CPTI_FORCED_EXCLUDED || selected == CPTI_FRAGMENT_EXCLUDED)) {
+        counts->forced += selected == CPTI_FORCED_EXCLUDED;
+        counts->fragments += selected == CPTI_FRAGMENT_EXCLUDED;
         return false;
     }
     counts->unselected += selected == CPTI_NOT_SELECTED;
@@ -289,6 +293,23 @@ static int add_files(struct kept *kept, const struct cpti_kept_options *options)
     return status;
 }
 
+/* Tells what is left out. */
+static void tell_left(const struct cpti_kept_options *options,
+                      const struct cpti_kept_counts *counts)
+{
+    if (counts->fragments != 0) {
+        cpti_warn("fragments that are left out, of traces whose root was lost: %" PRIu64
+                  "%s",
+                  counts->fragments,
+                  options->selection != NULL ? "; --include-fragments takes them" : "");
+    }
+    if (counts->others != 0) {
+        cpti_warn("traces that are left out, as they have no notes of our services, "
+                  "or these do not fit together, or are too many: %" PRIu64,
+                  counts->others);
+    }
+}
+
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts)
 {
@@ -313,12 +334,7 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
                       "a request that has both counts twice: give one kind",
                       of_spans, counts->requests - of_spans);
         }
-        if (counts->others != 0) {
-            cpti_warn(
-                "traces that are left out, as they have no notes of our services, "
-                "or these do not fit together, or are too many: %" PRIu64,
-                counts->others);
-        }
+        tell_left(options, counts);
     }
     note_nearest(options, counts);
     counts->keys = NULL;

@@ -52,6 +52,7 @@ struct cpti_kept_counts {
     uint64_t requests;   /* visited, and not left out */
     uint64_t unselected; /* the selection leaves them out */
     uint64_t forced;     /* it has them, but tracing was forced */
+    uint64_t fragments;  /* it has them, but they are fragments */
     uint64_t others;  /* traces without notes, or these do not fit, or are too many */
     uint64_t with_by; /* selected, with the attribute `by` of the options */
     struct cpti_names *keys; /* attributes of all requests, while they are read */
@@ -62,11 +63,11 @@ struct cpti_kept_counts {
 struct cpti_kept_options {
     const char *const *files; /* "-" is standard input */
     size_t file_count;
-    /* Id of the only request that is visited, also if its tracing was forced; NULL: all
-     * are. */
+    /* Id of the only request that is visited, also if its tracing was forced, or it is
+     * a fragment; NULL: all are. */
     const char *wanted;
-    /* Requests that count; NULL: all but those whose tracing was forced. With these
-     * each request counts 1, so none has a probability. */
+    /* Requests that count; NULL: all but fragments, and those whose tracing was forced.
+     * With the latter each request counts 1, so none has a probability. */
     struct cpti_selection *selection;
     const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
@@ -79,7 +80,8 @@ struct cpti_kept_options {
     "not by path(...) or pNN. Spans know the service, method, latency and start of a " \
     "request, graph logs also its attributes and outcome. Those with forced tracing "  \
     "are no random sample: they count only with --include-forced, and then each "      \
-    "request counts 1.\n"                                                              \
+    "request counts 1. Fragments, of traces whose root was lost, count only with "     \
+    "--include-fragments.\n"                                                           \
     "\n"                                                                               \
     "A folder stands for its graph logs, or, if it has none, for its files of spans."
 

@@ -6,6 +6,7 @@
 #include "cpt/cli/graphs/kept_sources.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/import/traces.h"
 
@@ -44,11 +45,18 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                           .latency_ns = latency_ns,
                                           .dag = dag,
                                           .recorded = recorded};
+    const char *why = cpti_span_fragment_word(cpti_spans_fragment(kept->spans));
+    const struct cpt_attribute fragment = {
+        .key = cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE),
+        .type = CPT_ATTRIBUTE_TEXT,
+        .value = {.text = cpt_bytes_of(why != NULL ? why : "")}};
     const struct cpt_record record = {.service = root->service,
                                       .method = root->operation,
                                       .start_unix_ns = root->start_ns,
                                       .latency_ns = latency_ns,
-                                      .is_random = 1};
+                                      .is_random = 1,
+                                      .attributes = &fragment,
+                                      .attribute_count = why != NULL};
     cpt_status status = CPT_OK;
 
     if (cpti_kept_counts_record(kept->options, kept->counts, kept->trace, &record)) {
@@ -64,7 +72,7 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
     struct cpti_spans_report report;
     cpt_status status = CPT_OK;
 
-    if (wanted != NULL && !cpt_bytes_equal(kept->trace, cpt_bytes_of(wanted))) {
+    if (wanted != NULL && !cpti_trace_is(kept->trace, wanted)) {
         return CPT_OK;
     }
     status = cpti_spans_resolve(kept->spans, &report);

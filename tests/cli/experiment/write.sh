@@ -14,4 +14,9 @@ cat front.conf
 cpt experiment --write front.conf --off
 cpt experiment --write users.conf --asked 100/s --delta 5ms
 cat front.conf users.conf
+printf 'tracing = off\nprobability = 0.0' >cut.conf
+cpt experiment --write cut.conf --off; echo $?
+: >empty.conf
+cpt experiment --write empty.conf --off; echo $?
+cat cut.conf; echo
 ls

@@ -10,6 +10,7 @@ extern CU_TestInfo cpt_options_tests[];
 extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_names_tests[];
+extern CU_TestInfo cpt_passwords_tests[];
 extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
 extern CU_TestInfo cpt_expression_sql_tests[];
@@ -22,6 +23,7 @@ extern CU_TestInfo cli_weighted_tests[];
 extern CU_TestInfo cli_whatif_stats_tests[];
 extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
+extern CU_TestInfo cpt_culprit_doubt_tests[];
 extern CU_TestInfo cpt_culprit_tests[];
 extern CU_TestInfo cpt_web_tests[];
 extern CU_TestInfo cpt_plans_tests[];
@@ -34,6 +36,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_write_tests},
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
     {"names", NULL, NULL, NULL, NULL, cpt_names_tests},
+    {"passwords", NULL, NULL, NULL, NULL, cpt_passwords_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
     {"expressions from left to right", NULL, NULL, NULL, NULL,
@@ -48,6 +51,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"files of ids", NULL, NULL, NULL, NULL, cpt_ids_tests},
     {"rules on traces", NULL, NULL, NULL, NULL, cpt_rule_tests},
     {"culprits", NULL, NULL, NULL, NULL, cpt_culprit_tests},
+    {"culprits in doubt", NULL, NULL, NULL, NULL, cpt_culprit_doubt_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"plans as graphs", NULL, NULL, NULL, NULL, cpt_plans_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
