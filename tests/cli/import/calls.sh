@@ -21,6 +21,11 @@ cat >zipkin.json <<'END'
  "tags":{"http.request.body.size":"90"}},
 {"traceId":"2","parentId":"1","id":"2","kind":"SERVER","shared":true,"name":"ask","timestamp":115,"duration":40,"localEndpoint":{"serviceName":"cart"},
  "tags":{"http.request.body.size":"100","http.response.body.size":"18446744073709551616"}},
+{"traceId":"2","parentId":"1","id":"4","kind":"CLIENT","name":"both","timestamp":162,"duration":7,"localEndpoint":{"serviceName":"front"},
+ "tags":{"http.request.body.size":"80"}},
+{"traceId":"2","parentId":"1","id":"4","shared":true,"name":"check","timestamp":163,"duration":1,"localEndpoint":{"serviceName":"policy"}},
+{"traceId":"2","parentId":"1","id":"4","kind":"SERVER","shared":true,"name":"put","timestamp":165,"duration":2,"localEndpoint":{"serviceName":"cart"},
+ "tags":{"http.request.body.size":"70"}},
 {"traceId":"2","parentId":"1","id":"3","kind":"PRODUCER","name":"tell","timestamp":170,"duration":5,"localEndpoint":{"serviceName":"front"},
  "remoteEndpoint":{"serviceName":"queue"},"tags":{"messaging.message.body.size":"55"}}]]
 END

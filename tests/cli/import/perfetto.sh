@@ -16,5 +16,5 @@ printf '{"data": [%s, %s]}' "$(trace a 1000)" "$(trace b 1200)" >two.json
 cpt import two.json -o two.pftrace || exit
 tests=$(cd "$(dirname "$0")/.." && pwd)
 python3 "$tests/perfetto_text.py" two.pftrace
-echo '{"data": []}' | cpt import - -o none.pftrace
-wc -c <none.pftrace
+echo '{"data": []}' | cpt import - -o none.pftrace; echo "exit $?"
+[ ! -e none.pftrace ] || echo "a file without a path"

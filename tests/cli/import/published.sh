@@ -3,7 +3,13 @@
 # published traces (CPT_TRACES: a folder with jaeger/crisp and others), if they are there
 [ -d "$CPT_TRACES/jaeger/crisp" ] || { echo "no published traces: set CPT_TRACES"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-find "$CPT_TRACES" -name '*.json' -o -name '*.json.gz' | grep -v truth.json | sort >files
+# of the folders whose JSON is spans
+for folder in faults jaeger otlp zipkin; do
+    [ ! -d "$CPT_TRACES/$folder" ] ||
+        find "$CPT_TRACES/$folder" -name '*.json' -o -name '*.json.gz'
+done | grep -v truth.json | sort >files
+tests=$(cd "$(dirname "$0")/.." && pwd)
+export tests
 cat >check.py <<'END'
 import collections, gzip, json, os, subprocess, sys
 
@@ -38,6 +44,9 @@ for path in open("files").read().split():
             found[name] += section["end_us"] - section["start_us"]
         assert dict(found) == expected, (path, found, expected)
 assert count > 0
+tools = os.path.join(os.environ["tests"], "import", "as_tools.py")
+jaeger = [p for p in open("files").read().split() if "/jaeger/" in p or "/faults/" in p]
+subprocess.run([sys.executable, "-B", tools, "1", "0", *jaeger], check=True)
 # one window, cut at many places: an error or fewer traces, never a crash
 path = next(p for p in open("files").read().split() if p.endswith(".gz"))
 data = gzip.open(path).read()

@@ -23,10 +23,10 @@ exec 9<>pipe
 cpt import -o a.cptlog --annotate b.json pipe 9<&- &
 # both temporary files are there, and it waits for spans
 for _ in $(seq 600); do
-    [ "$(ls | grep -c '^[ab]\.[a-z]*\.')" = 2 ] && break
+    [ "$(ls -A | grep -c '^\.[ab]\.[a-z]*\.')" = 2 ] && break
     sleep 0.05
 done
-ls | grep -c '^[ab]\.[a-z]*\.'
+ls -A | grep -c '^\.[ab]\.[a-z]*\.'
 kill -TERM $!
 wait $! 2>/dev/null; echo "exit $?"
-ls
+ls -A
