@@ -12,7 +12,9 @@
  * In the treatment arm B2 takes 4 ms longer. Times vary a little, by a fixed rule.
  */
 #include "tests/cli/make_drags.h"
+#include "tests/cli/make_kept.h"
 #include "tests/cli/make_lies.h"
+#include "tests/cli/make_waits.h"
 
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -46,6 +48,7 @@ struct maker {
     int tells_lies;              /* in the index */
     int cuts_last;               /* leaves out the end of the last one */
     int sets_drags;              /* of two in three requests */
+    int has_ids;                 /* contended: trace ids */
     struct cpt_log_index *index; /* written behind it; NULL: none */
     uint64_t written_bytes;
 };
@@ -235,7 +238,7 @@ static void make_delays(struct maker *maker)
                                                 : "plain")}},
             {cpt_bytes_of("experiment_ns"),
              CPT_ATTRIBUTE_INTEGER,
-             {.integer = 5000000}},
+             {.integer = row == 4 && i % 4 > 1 ? 10000000 : 5000000}},
             {cpt_bytes_of("experiment_probability"),
              CPT_ATTRIBUTE_FLOAT,
              {.real = 0.001}},
@@ -495,6 +498,28 @@ static void make_services(struct maker *maker)
     }
 }
 
+/* Requests that entered at services with names that are escaped, in turn. */
+static void make_named(struct maker *maker)
+{
+    static const char *const names[] = {"a;b",  "c\\d",  "\033[2Je",       "\\x3b",
+                                        "<b>f", "\xffg", "h\u202e\u2039i", "\"j\" k"};
+    const unsigned count = sizeof names / sizeof names[0];
+
+    for (unsigned i = 0; i < 2 * count; i++) {
+        struct cpt_record record = usual_record(i);
+        char method[64];
+
+        (void)snprintf(method, sizeof method, "%s: /", names[i % count]);
+        record.service = cpt_bytes_of(names[i % count]);
+        record.entry = cpt_bytes_of(method);
+        cpt_path_reset(maker->path);
+        must(cpt_path_append_ns(maker->path,
+                                frame(maker, CPT_FRAME_NONE, method, CPT_KIND_WORK),
+                                (i + 1) * 1000 * US));
+        write_record(maker, &record);
+    }
+}
+
 /* Ten requests with trace ids, and a status that says in which log they are. */
 static void make_traced(struct maker *maker, const char *status)
 {
@@ -617,19 +642,36 @@ static void make_pages(struct maker *maker)
     }
 }
 
-/* Appends @us of @kind below @parent, with its holder. */
-static void add_wait(struct cpt_path *path, uint32_t parent, const char *name,
-                     unsigned kind, unsigned us, const char *holder)
+/* What a keep rule has left of 2,100 requests. */
+static void make_kept(struct maker *maker)
 {
-    uint32_t frame = 0;
+    for (unsigned i = 0; i < KEPT_REQUESTS; i++) {
+        struct cpt_record record = usual_record(i);
 
-    must(cpt_path_frame_add(path, parent, cpt_bytes_of(name), kind, &frame));
-    must(cpt_path_append_ns(path, frame, us * US));
-    if (kind == CPT_KIND_QUEUE) {
-        must(cpt_path_label_name(path, CPT_LABEL_EXECUTOR, cpt_bytes_of("pool")));
+        must(set_kept(maker->path, &record, i));
+        write_record(maker, &record);
     }
-    if (holder != NULL) {
-        must(cpt_path_label_name(path, CPT_LABEL_HOLDER, cpt_bytes_of(holder)));
+}
+
+/* Requests of which a few decide on the mean. */
+static void make_heavy(struct maker *maker)
+{
+    for (unsigned i = 0; i < HEAVY_REQUESTS; i++) {
+        struct cpt_record record = usual_record(i);
+
+        must(set_heavy(maker->path, i));
+        write_record(maker, &record);
+    }
+}
+
+/* Requests that resemble those before them. */
+static void make_minutes(struct maker *maker)
+{
+    for (unsigned i = 0; i < MINUTES_REQUESTS; i++) {
+        struct cpt_record record = usual_record(i);
+
+        must(set_minute(maker->path, &record, i));
+        write_record(maker, &record);
     }
 }
 
@@ -638,33 +680,20 @@ static void add_wait(struct cpt_path *path, uint32_t parent, const char *name,
  * lock twice, for what A2 of another request has. */
 static void make_contended(struct maker *maker)
 {
+    const struct cpt_attribute tenant = {
+        cpt_bytes_of("tenant"), CPT_ATTRIBUTE_TEXT, {.text = cpt_bytes_of("large")}};
+
     for (unsigned i = 0; i < 8; i++) {
         struct cpt_record record = usual_record(i);
         struct cpt_path *path = maker->path;
-        uint32_t entry = 0;
-        uint32_t task = 0;
 
-        cpt_path_reset(path);
-        must(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"),
-                                CPT_KIND_WORK, &entry));
-        add_wait(path, entry, "", CPT_KIND_ACCEPT_QUEUE, 10, NULL);
-        must(cpt_path_frame_add(path, entry, cpt_bytes_of("A: A1"), CPT_KIND_WORK,
-                                &task));
-        add_wait(path, task, "", CPT_KIND_QUEUE, 100, i % 2 == 0 ? "A: A3" : NULL);
-        must(cpt_path_label_number(path, CPT_LABEL_QUEUE_LENGTH, 2));
-        must(cpt_path_append_ns(path, task, 5000 * US));
-        add_wait(path, task, "cache", CPT_KIND_LOCK, 4000, "A: A2");
-        if (i % 4 == 0) {
-            must(cpt_path_append_ns(path, task, 1000 * US));
-            add_wait(path, task, "cache", CPT_KIND_LOCK, 2000, "A: A2");
-            must(cpt_path_label_number(path, CPT_LABEL_HOLDER_REQUEST, 0xabc0 + i));
-        }
-        add_wait(path, task, "", CPT_KIND_OFF_CPU, 300, i % 4 != 3 ? "A: A4" : NULL);
-        if (i % 4 != 3) { /* of the others it is not measured */
-            must(cpt_path_label_number(path, CPT_LABEL_RUN_DELAY, 200 * US));
-        }
-        must(cpt_path_append_ns(path, task, 700 * US));
+        must(set_contended(path, i));
         record.latency_ns = cpt_path_sum_ns(path);
+        record.has_trace_id = maker->has_ids;
+        record.attributes = &tenant;
+        record.attribute_count = maker->has_ids && i != 3; /* that of abc4 has none */
+        record.trace_id[14] = 0xab; /* that of the next one, or of the first */
+        record.trace_id[15] = (unsigned char)(0xc0 + (i + 1) % 8);
         write_record(maker, &record);
     }
 }
@@ -694,8 +723,8 @@ static int make_simple(struct maker *maker, const char *variant)
 #define MAKE(name) (strcmp(variant, #name) == 0 && (make_##name(maker), 1))
     return MAKE(delays) || MAKE(contended) || MAKE(failures) || MAKE(hostile) ||
            MAKE(turned) || MAKE(markup) || MAKE(alike) || MAKE(wide) || MAKE(years) ||
-           MAKE(moved) || MAKE(services) || MAKE(pages) || MAKE(planted) ||
-           MAKE(unsound);
+           MAKE(moved) || MAKE(services) || MAKE(named) || MAKE(pages) ||
+           MAKE(planted) || MAKE(unsound) || MAKE(kept) || MAKE(heavy) || MAKE(minutes);
 #undef MAKE
 }
 
@@ -708,6 +737,9 @@ static int make(struct maker *maker, const char *variant)
     } else if (strcmp(variant, "drags") == 0) {
         maker->sets_drags = 1;
         make_experiment(maker, REQUESTS);
+    } else if (strcmp(variant, "contended_ids") == 0) {
+        maker->has_ids = 1;
+        make_contended(maker);
     } else if (strcmp(variant, "few") == 0) {
         make_experiment(maker, 4);
     } else if (strcmp(variant, "damaged") == 0) {

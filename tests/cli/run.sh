@@ -8,6 +8,7 @@
 # beside that, as commands; what it prints is compared with SCRIPT.stdout and
 # SCRIPT.stderr beside it (no file: nothing), its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
 # read the difference before you commit it. A script that exits with 77 is skipped.
+# Nothing may be left in the folder for temporary files, nor half a file beside its name.
 set -u
 cpt=$1
 make_log=$2
@@ -16,7 +17,7 @@ expected=${script%.sh}
 
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT INT TERM
-mkdir "$scratch/bin" "$scratch/work"
+mkdir "$scratch/bin" "$scratch/work" "$scratch/tmp"
 ln -s "$cpt" "$scratch/bin/cpt"
 ln -s "$make_log" "$scratch/bin/make_log"
 ln -s "$(dirname "$make_log")/make_graphs" "$scratch/bin/make_graphs"
@@ -28,7 +29,8 @@ LC_ALL=C
 TZ=Pacific/Chatham
 COLUMNS=100
 NO_COLOR=1
-export PATH HOME LC_ALL TZ COLUMNS NO_COLOR
+TMPDIR=$scratch/tmp
+export PATH HOME LC_ALL TZ COLUMNS NO_COLOR TMPDIR
 
 (cd "$scratch/work" && sh -u "$script") \
     >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
@@ -36,6 +38,15 @@ echo $? >"$scratch/exit"
 if [ "$(cat "$scratch/exit")" = 77 ]; then # what it needs is not here, and it said so
     cat "$scratch/stdout" "$scratch/stderr"
     exit 77
+fi
+
+left=$(
+    find "$scratch/tmp" -mindepth 1
+    find "$scratch/work" -name '.*.??????' ! -name '*.cptlog' ! -name '*.abcdef'
+)
+if [ -n "$left" ]; then
+    echo "$script: left behind: $left" >&2
+    exit 1
 fi
 
 if [ "${CPT_RECORD:-0}" = 1 ]; then

@@ -10,4 +10,3 @@ try cpt graph
 try cpt graph --prefix cpt 127.0.0.1:1
 try cpt graph 127.0.0.1:1
 try cpt graph true
-try cpt graph https://127.0.0.1:1

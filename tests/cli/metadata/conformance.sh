@@ -23,5 +23,5 @@ echo "--- silent"
 cpt metadata --conformance 'exec sleep 1000' --timeout 10ms --json | tr '{' '\n' |
     grep -m 1 '"detail"' | sed 's/"sent".*//'
 echo "--- the table"
-cpt metadata --conformance true --seed 18446744073709551615 | head -9
+cpt metadata --conformance true --seed 18446744073709551615 | head -14
 cpt metadata --conformance true --seed 18446744073709551615 | tail -1

@@ -6,6 +6,6 @@ for command in slack busy whatif; do
 done
 yes | cpt slack - 2>told; echo "exit $?"
 tail -2 told
-yes '{}' | cpt busy -; echo "exit $?"
+yes '{"a":1}' | cpt busy -; echo "exit $?"
 # random bytes: at some place they are no text at all
 cpt whatif /dev/urandom >none 2>&1; echo "exit $?"
