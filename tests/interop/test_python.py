@@ -12,44 +12,11 @@ import sys
 import threading
 import unittest
 import urllib.request
-import wsgiref.util
 
-sys.path.insert(0, sys.argv.pop(1))
-import cpt_trace  # noqa: E402
-
-ASK = "1;max=2048"
-
-
-class Clock:
-    def __init__(self):
-        self.now_ns = 1000
-
-    def __call__(self):
-        return self.now_ns
-
-
-def service(**options):
-    clock = Clock()
-    options.setdefault("trust", ["127.0.0.0/8"])
-    one = cpt_trace.Service("S", clock=clock, **options)
-    return one, clock
-
-
-def text(path):
-    """A path as "S: / 5, S: /;B: / 20"."""
-    parts = []
-    for frame, duration_ns, count, flags, reason, labels in path.segments:
-        names = []
-        for name, kind in path.stack(frame):
-            names.append(name.decode() if kind == 0 else "%s‹%d›" % (name.decode(), kind))
-        parts.append(";".join(names) + (" %d" % duration_ns) + ("r%d" % reason if reason else ""))
-    return ", ".join(parts)
-
-
-def callee(duration_ns, name=b"B: /"):
-    path = cpt_trace.Path()
-    path.append(path.frame(None, name), duration_ns)
-    return cpt_trace.encode_header(cpt_trace.encode(path, 2048, duration_ns))
+from python_support import (
+    ASK, Handler, callee, cpt_trace, forwarding_list, header_of, service, skip, text,
+    wsgi_call,
+)
 
 
 class Walking(unittest.TestCase):
@@ -194,6 +161,27 @@ class Walking(unittest.TestCase):
         self.assertEqual(len(self.service._names), cpt_trace.NAMES_MAX)
         self.assertIsNone(self.service.name_of("S", "another"))
 
+    def test_unbalanced(self):
+        one = cpt_trace.part("a")
+        one.__exit__(None, None, None)
+        self.work(1)
+        with one:
+            self.work(2)
+            with one:
+                self.work(3)
+        one.__exit__(None, None, None)
+        call = cpt_trace.call("B", "/")
+        call.reply([callee(5)])
+        call.fail()
+        call.__exit__(None, None, None)
+        with call:
+            self.work(4)
+        call.__exit__(None, None, None)
+        self.work(5)
+        self.expect(
+            "S: / 1, S: /;S: a 2, S: /;S: a;S: a 3, S: /;B: /;‹4› 4r1, S: / 5"
+        )
+
     def test_failures(self):
         with self.assertRaises(KeyError):
             with cpt_trace.call("B", "/"):
@@ -272,34 +260,12 @@ class Trust(unittest.TestCase):
         self.assertEqual(one.counters["errors"], 1)
 
 
-def wsgi_call(app, path="/", **environ):
-    """Runs a WSGI application as a server would. (status, headers, body)"""
-    environ = dict({"REMOTE_ADDR": "127.0.0.1", "PATH_INFO": path}, **environ)
-    wsgiref.util.setup_testing_defaults(environ)
-    head = []
-    out = []
-
-    def start_response(status, headers, exc_info=None):
-        if head and exc_info is None:
-            raise AssertionError("twice")
-        head[:] = [status, headers]
-        return out.append
-
-    body = app(environ, start_response)
-    try:
-        for chunk in body:
-            if not head:
-                raise AssertionError("a chunk before the head")
-            out.append(chunk)
-    finally:
-        if hasattr(body, "close"):
-            body.close()
-    return head[0], head[1], b"".join(out)
-
-
-def header_of(headers):
-    values = [value for name, value in headers if name == "critical-path-bin"]
-    return values[0] if len(values) == 1 else values or None
+class Forwarding(unittest.TestCase):
+    def test_the_list_is_that_of_the_library(self):
+        lines = forwarding_list()
+        self.assertEqual(sorted(cpt_trace._FORWARDING), sorted(lines["is"]))
+        self.assertEqual(sorted(cpt_trace._FORWARDING_BEGINS), sorted(lines["begins"]))
+        self.assertEqual(sorted(cpt_trace._FORWARDING_ENDS), sorted(lines["ends"]))
 
 
 class Wsgi(unittest.TestCase):
@@ -336,6 +302,18 @@ class Wsgi(unittest.TestCase):
         ):
             status, headers, body = wsgi_call(app, **environ)
             self.assertEqual((status, headers, body), ("200 OK", [("X", "y")], b"body"))
+
+    def test_headers_of_proxies(self):
+        for verdict, names in forwarding_list().items():
+            for name in names if verdict in ("yes", "no") else ():
+                key = "HTTP_" + name.upper().replace("-", "_")
+                if name not in ("critical-path", "traceparent", "tracestate"):
+                    path = self.path_of(self.app, **{key: "192.0.2.1"})[2]
+                    self.assertEqual(path is None, verdict == "yes", name)
+        few = {"HTTP_A%d" % i: "" for i in range(100)}
+        many = {"HTTP_A%d" % i: "" for i in range(128)}  # and the ask
+        self.assertIsNotNone(self.path_of(self.app, **few)[2])
+        self.assertIsNone(self.path_of(self.app, **many)[2])
 
     def test_a_generator_until_its_first_chunk(self):
         def app(environ, start_response):
@@ -469,7 +447,7 @@ class Asgi(unittest.TestCase):
 
     def test_a_path(self):
         sent = asyncio.run(self.serve(self.app))
-        self.assertEqual(self.path_of(sent), "S: / 3, S: /;S: a 4")
+        self.assertEqual(self.path_of(sent), "S: / 3")
         self.assertEqual([m["type"][14:] for m in sent], ["start", "body", "body"])
 
     def test_unasked(self):
@@ -481,6 +459,14 @@ class Asgi(unittest.TestCase):
             self.serve(self.app, [(b"Critical-Path", b"1"), (b"x-real-ip", b"1.1.1.1")])
         )
         self.assertIsNone(self.path_of(sent))
+
+    def test_headers_of_proxies(self):
+        for verdict, names in forwarding_list().items():
+            for name in names if verdict in ("yes", "no") else ():
+                if name != "critical-path":
+                    headers = [(b"critical-path", b"1"), (name.encode(), b"192.0.2.1")]
+                    path = self.path_of(asyncio.run(self.serve(self.app, headers)))
+                    self.assertEqual(path is None, verdict == "yes", name)
 
     def test_errors_pass(self):
         async def broken(scope, receive, send):
@@ -524,31 +510,6 @@ class Asgi(unittest.TestCase):
             names = set(self.path_of(sent).replace(";", " ").replace(",", " ").split())
             self.assertTrue({"/r%d" % i, "r%d" % i} <= names, names)
             self.assertFalse(any("r%d" % j in names for j in range(20) if j != i))
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        server = self.server
-        server.asks.append(self.headers.get_all("critical-path"))
-        server.contexts.append(
-            (self.headers.get_all("traceparent"), self.headers.get_all("tracestate"))
-        )
-        if self.path == "/drop":
-            self.close_connection = True
-            return
-        if self.path == "/slow":
-            server.release.wait(30)
-        self.send_response(404 if self.path == "/none" else 200)
-        for value in server.replies:
-            self.send_header("critical-path-bin", value)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_):
-        pass
 
 
 class Clients(unittest.TestCase):
@@ -600,7 +561,7 @@ class Clients(unittest.TestCase):
         try:
             import requests
         except ImportError:
-            self.skipTest("requests is not installed")
+            skip(self, "requests is not installed")
         self.server.replies = [callee(1, b"B: /x")]
         with requests.Session() as session:
             for _ in range(3):
@@ -719,50 +680,6 @@ class Clients(unittest.TestCase):
         self.service.carry([came], ["="], None)
         self.assertEqual(self.service.counters["traceparents_refused"], 1)
         self.assertEqual(self.service.counters["tracestates_refused"], 1)
-
-
-class Grpc(unittest.TestCase):
-    def test_unary_calls(self):
-        try:
-            import grpc
-        except ImportError:
-            self.skipTest("grpcio is not installed")
-        inner = cpt_trace.Service("B", trust=["127.0.0.0/8"])
-        outer = cpt_trace.Service("S", trust=["127.0.0.0/8"])
-
-        came = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        contexts = []
-
-        def answer(request, context):
-            contexts.append(cpt_trace._carried.get())
-            with cpt_trace.part("work"):
-                return request
-
-        handler = grpc.method_handlers_generic_handler(
-            "p.B", {"Get": grpc.unary_unary_rpc_method_handler(answer)}
-        )
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            server = grpc.server(pool, interceptors=[cpt_trace.grpc_server(inner)])
-            server.add_generic_rpc_handlers((handler,))
-            port = server.add_insecure_port("127.0.0.1:0")
-            server.start()
-            request = outer.begin("/", [ASK], "127.0.0.1")
-            token = cpt_trace._current.set(request.root)
-            with grpc.insecure_channel("127.0.0.1:%d" % port) as channel:
-                ours = grpc.intercept_channel(channel, cpt_trace.grpc_client("B"))
-                self.assertEqual(ours.unary_unary("/p.B/Get")(b"x"), b"x")
-                cpt_trace._current.set(None)
-                carried = cpt_trace._carried.set({"traceparent": came, "tracestate": "a=1"})
-                self.assertEqual(ours.unary_unary("/p.B/Get")(b"x"), b"x")
-                own = (("traceparent", came[:-1] + "0"),)
-                self.assertEqual(ours.unary_unary("/p.B/Get")(b"x", metadata=own), b"x")
-                cpt_trace._carried.reset(carried)
-            cpt_trace._current.reset(token)
-            request.end()
-            server.stop(None).wait()
-        self.assertEqual(contexts[1], {"traceparent": came, "tracestate": "a=1"})
-        self.assertEqual(contexts[2], {"traceparent": came[:-1] + "0"})
-        self.assertIn("S: /;B: /p.B/Get;B: work ", text(request.path))
 
 
 if __name__ == "__main__":
