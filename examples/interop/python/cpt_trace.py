@@ -15,24 +15,32 @@ and the recording (a request, its parts and calls, the walk that finds the path)
 middleware for WSGI and ASGI and hooks for clients.
 """
 
+import asyncio
 import base64
 import binascii
 import collections
 import concurrent.futures
+import contextlib
 import contextvars
 import functools
 import heapq
+import http
 import http.client
+import inspect
 import ipaddress
+import multiprocessing.pool
 import os
+import queue
 import re
 import socket
 import sys
 import threading
 import time
 import urllib.parse
+import weakref
 
 HEADER_ASK = "critical-path"
+HEADER_NONCE = "critical-path-nonce"
 HEADER_PATH = "critical-path-bin"
 HEADER_TRACEPARENT = "traceparent"
 HEADER_TRACESTATE = "tracestate"
@@ -47,7 +55,7 @@ NAME_BYTES_MAX = 255
 NS_MAX = 2**63 - 1
 
 WORK, QUEUE, NETWORK, UNATTRIBUTED, BLIND_SPOT, TIMEOUT, FOLDED = range(7)
-OTHER = 14
+ACCEPT_QUEUE, OTHER = 13, 14
 NO_REASON, UNSUPPORTED, NOT_SAMPLED, SIZE, UNDECODABLE, FAILED, CACHED = range(7)
 LIMIT = 8
 UNORDERED, INCOMPLETE, APPROXIMATE = 1, 2, 4  # flags of a path
@@ -67,15 +75,20 @@ class Refused(ValueError):
 
 
 class Ask:
-    """What a caller asks for: the newest version it reads, at most how many bytes."""
+    """What a caller asks for: the newest version it reads, at most how many bytes; and what
+    is only passed on: drags, and the delay of an experiment."""
 
-    __slots__ = ("version", "bytes_max", "is_forced", "has_max")
+    __slots__ = (
+        "version", "bytes_max", "is_forced", "has_max", "wants_drag", "graph", "delay_ns",
+        "delay_at", "is_burn",
+    )
 
-    def __init__(self, version, bytes_max=BYTES_DEFAULT, is_forced=False, has_max=False):
+    def __init__(self, version):
         self.version = version
-        self.bytes_max = bytes_max
-        self.is_forced = is_forced
-        self.has_max = has_max
+        self.bytes_max = BYTES_DEFAULT
+        self.is_forced = self.has_max = self.wants_drag = self.is_burn = False
+        self.graph = self.delay_at = None  # 16 hex digits
+        self.delay_ns = 0
 
 
 _ITEM = (
@@ -110,12 +123,61 @@ def parse_ask(values):
             if value not in ("", "?0", "?1"):
                 return None
             ask.is_forced = value != "?0"
+        else:
+            _read_later(ask, key, value)
+    if ask.delay_at is None:
+        ask.delay_ns = 0
     return ask
 
 
-def format_ask(bytes_max):
-    """The value of the header for a callee; forcing ends at the entry."""
-    return "1;max=%d" % bytes_max
+def _read_later(ask, key, value):
+    """A parameter that older services skip: a malformed one counts as absent."""
+    if key == "drag":
+        ask.wants_drag = value in ("", "?1")
+    elif key == "burn":
+        ask.is_burn = value in ("", "?1")
+    elif key == "delay":
+        ask.delay_ns = int(value) if value.isdigit() else 0
+    elif key in ("at", "graph"):
+        is_quoted = len(value) == 18 and value[0] == value[17] == '"'
+        digits = value[1:17] if is_quoted and _is_id(value[1:17]) else None
+        if key == "at":
+            ask.delay_at = digits
+        else:
+            ask.graph = digits
+
+
+def format_ask(bytes_max, received=None):
+    """The value of the header for a callee of a service whose caller has sent @received:
+    forcing ends at the entry, and graphs, which are of one call, end here."""
+    text = "1;max=%d" % bytes_max
+    if received is not None and received.delay_ns:
+        text += ';delay=%d;at="%s"' % (received.delay_ns, received.delay_at)
+        text += ";burn" if received.is_burn else ""
+    if received is not None and received.wants_drag:
+        text += ";drag"
+    return text
+
+
+_ID = re.compile(r"(?!0{16})[0-9a-f]{16}")
+
+
+def _is_id(text):
+    return _ID.fullmatch(text) is not None
+
+
+def parse_nonce(values):
+    """The number in all values of the header critical-path-nonce; 0: none, or malformed."""
+    return int(values[0], 16) if len(values) == 1 and _is_id(values[0]) else 0
+
+
+def new_nonce():
+    """Of one attempt of one call: another one is as good as impossible."""
+    return int.from_bytes(os.urandom(8), "little") or 1
+
+
+def format_nonce(nonce):
+    return "%016x" % nonce
 
 
 # --- The trace context, as W3C has it ---
@@ -172,14 +234,128 @@ def trace_context(parents, states, is_traced=False, counters=None):
     return {HEADER_TRACEPARENT: parent, HEADER_TRACESTATE: state}
 
 
+# What else a request may carry for other tracers: it goes on as it came, but not from
+# callers that are strangers.
+_BAGGAGE_BYTES_MAX = 8192  # as W3C has it
+_BAGGAGE_MEMBERS_MAX = 64
+_BAGGAGE = re.compile(r"[ -~]*")
+_BAGGAGE_MEMBER = re.compile(r"[\t -~]+")
+_B3 = re.compile(r"[!-~]{1,256}")
+
+
+def _is_b3(name):
+    return name == "b3" or name.startswith("x-b3-")
+
+
+def _join_baggage(values):
+    """All values of baggage as one; of more than goes on whole members are left out."""
+    value = values[0]
+    is_whole = len(values) == 1 and len(value) <= _BAGGAGE_BYTES_MAX
+    if is_whole and value.count(",") < _BAGGAGE_MEMBERS_MAX and _BAGGAGE.fullmatch(value):
+        return value
+    kept, bytes_left = [], _BAGGAGE_BYTES_MAX + 1
+    for member in (part.strip(" \t") for value in values for part in value.split(",")):
+        fits = len(kept) < _BAGGAGE_MEMBERS_MAX and len(member) < bytes_left
+        if fits and _BAGGAGE_MEMBER.fullmatch(member):
+            kept.append(member.replace("\t", " "))
+            bytes_left -= len(member) + 1
+    return ",".join(kept)
+
+
+def passed_on(headers):
+    """Of headers {name: all values}, those that calls of the request carry, too: baggage,
+    and all of B3, or nothing of it, as half of a context would be another one."""
+    passed = {name: values[0] for name, values in headers.items() if _is_b3(name)}
+    if not all(_B3.fullmatch(value) for value in passed.values()) or any(
+        value != passed[name] for name in passed for value in headers[name]
+    ):
+        passed = {}
+    baggage = _join_baggage(headers["baggage"]) if "baggage" in headers else ""
+    if baggage:
+        passed["baggage"] = baggage
+    return passed
+
+
+def _family(name):
+    """What an application sets as a whole, so that we add nothing to it."""
+    if name in (HEADER_TRACEPARENT, HEADER_TRACESTATE):
+        return HEADER_TRACEPARENT
+    return "b3" if _is_b3(name) else name
+
+
+def _beside(carried, names):
+    """The headers of @carried beside those with @names, which the application has set."""
+    families = {_family(name) for name in names}
+    return {name: value for name, value in carried.items() if _family(name) not in families}
+
+
+# --- How many bytes are left for a path ---
+
+# All headers of a reply together: a page, as nginx takes by default; 8 KiB in gRPC.
+HEADERS_BYTES_HTTP = 4096
+HEADERS_BYTES_GRPC = 8192
+GRPC_HEAD_BYTES = 230  # :status, content-type and the encodings
+HEADERS_BYTES_OTHERS = 512  # for what servers and proxies add on the way
+HEADERS_BYTES_EACH = 88  # of the limit, for each header of a head: Varnish takes 54
+HEADERS_OF_SERVER = 4  # Date, Server, Connection, Content-Length
+
+
+# All that servers on grpc++, and many of HTTP, take of a request's headers. Of these for what
+# a client's library adds by itself, and for an ask and its nonce with their names.
+HEADERS_BYTES_REQUEST = 8192
+HEADERS_BYTES_LIBRARY = 512
+HEADERS_BYTES_ASK = 256
+
+
+def ask_has_room(headers_bytes, header_count):
+    """Whether a request has room for an ask beside other headers, each counted as its name, its
+    value and 32 bytes: else its callee might refuse it."""
+    kept = HEADERS_BYTES_OTHERS + HEADERS_BYTES_LIBRARY + HEADERS_BYTES_ASK
+    count_max = HEADERS_BYTES_HTTP // HEADERS_BYTES_EACH - 2
+    return headers_bytes + kept <= HEADERS_BYTES_REQUEST and header_count <= count_max
+
+
+def path_bytes_left(headers_bytes_max, headers_bytes):
+    """The most bytes of a path, before base64, beside @headers_bytes of other headers."""
+    return max(0, headers_bytes_max - HEADERS_BYTES_OTHERS - headers_bytes) * 3 // 4
+
+
+def http_headers_bytes(status, headers):
+    """Of a head with this status ("200 OK") and headers as pairs."""
+    lines = sum(len(name) + len(value) + 4 for name, value in headers)
+    return len("HTTP/1.1 \r\n") + len(status) + lines + len("\r\n")
+
+
+def grpc_headers_bytes(metadata, details=""):
+    """Of trailing metadata as pairs, with the status and its message."""
+    bytes_count = len("grpc-status") + 2 + 32
+    if details:  # other bytes stand as %XX
+        message = sum(1 if 32 <= b < 127 and b != 37 else 3 for b in details.encode())
+        bytes_count += len("grpc-message") + message + 32
+    return bytes_count + grpc_metadata_bytes(metadata)
+
+
+def grpc_metadata_bytes(metadata):
+    """Of metadata as pairs."""
+    bytes_count = 0
+    for name, value in metadata:
+        value_bytes = len(value) if isinstance(value, bytes) else len(str(value).encode())
+        is_base64 = name.lower().endswith("-bin")
+        bytes_count += len(name) + 32 + (value_bytes * 4 // 3 + 3 if is_base64 else value_bytes)
+    return bytes_count
+
+
 # --- A path ---
 
 
 class Path:
     """Frames as (parent or None, name, kind); segments as lists of frame, duration_ns,
-    count, flags, reason, labels {key: number or name}."""
+    count, flags, reason, labels {key: number or name}. A path that was read has the nonce
+    of its ask (0: none) and the segments' drags (None: not known), which no other has."""
 
     def __init__(self):
+        self.nonce = 0
+        self.drags = []
         self.frames = []
         self.depths = []
         self.index = {}
@@ -239,7 +415,9 @@ _COLUMNS = {
     15: (14, False, 2**32 - 1),
     16: (14, True, 2**32 - 1),
     17: (14, False, 2**64 - 1),
+    18: (9, True, 2**64 - 1),
 }
+_NONCE = 19
 
 
 def _varint(data, at, end):
@@ -314,6 +492,11 @@ def _read_message(data):
             if wire_type != 0:
                 raise Refused("field %d has wire type %d" % (field, wire_type))
             scalars[field], at = _varint(data, at, len(data))
+        elif field == _NONCE:
+            if wire_type != 1:
+                raise Refused("field %d has wire type %d" % (field, wire_type))
+            begin, at = at, _skip(data, at, wire_type)
+            scalars[field] = int.from_bytes(data[begin:at], "little")
         elif field == 5:
             if wire_type != 2:
                 raise Refused("field 5 has wire type %d" % wire_type)
@@ -341,6 +524,8 @@ def _check_message(scalars, names, columns):
         raise Refused("version %d" % scalars.get(1, 0))
     if scalars.get(2, 0) > NS_MAX or scalars.get(3, 0) > NS_MAX:
         raise Refused("a time of 2^63 ns or more")
+    if not columns[18]:  # without a number no drag is known
+        columns[18] = [_DRAG_UNKNOWN] * len(columns[9])
     for field, (base, may_be_short, _) in _COLUMNS.items():
         missing = len(columns[base]) - len(columns[field])
         if missing < 0 or (missing > 0 and not may_be_short):
@@ -381,6 +566,19 @@ def _labels_by_segment(names, columns):
     return labels
 
 
+_DRAG_WHOLE, _DRAG_AS_BEFORE, _DRAG_UNKNOWN, _DRAG_FIRST = range(4)
+
+
+def _drags(durations, numbers):
+    drags = []
+    said_ns = 0
+    for duration_ns, number in zip(durations, numbers):
+        said_ns = number - _DRAG_FIRST if number >= _DRAG_FIRST else said_ns
+        drag_ns = duration_ns if number == _DRAG_WHOLE else min(said_ns, duration_ns)
+        drags.append(None if number == _DRAG_UNKNOWN else drag_ns)
+    return drags
+
+
 def decode(data):
     """The Path in the bytes of a callee, and its server_elapsed_ns or None. Refused: they
     are none."""
@@ -407,14 +605,16 @@ def decode(data):
     if path.sum_ns != sum_ns:
         raise Refused("the segments add up to %d, not %d" % (path.sum_ns, sum_ns))
     path.flags = scalars.get(4, 0) & 0xFFFFFFFF
+    path.nonce = scalars.get(_NONCE, 0)
+    path.drags = _drags(columns[10], columns[18]) or [None] * len(path.segments)
     return path, scalars.get(2)
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
-def decode_header(value):
-    """The same of the value of the header critical-path-bin."""
+def decode_base64(value):
+    """The bytes in the value of the header critical-path-bin."""
     text = value.rstrip("=")
     if (
         _BASE64.fullmatch(value) is None
@@ -428,7 +628,12 @@ def decode_header(value):
         raise Refused(str(error)) from error
     if encode_header(data) != text:
         raise Refused("bits behind the last byte")
-    return decode(data)
+    return data
+
+
+def decode_header(value):
+    """The Path in the value of the header critical-path-bin, and its server_elapsed_ns."""
+    return decode(decode_base64(value))
 
 
 def encode_header(data):
@@ -452,7 +657,8 @@ def _varint_bytes(value):
 class _Form:
     """What encode() cuts down: copies of a path's tables."""
 
-    def __init__(self, path, elapsed_ns):
+    def __init__(self, path, elapsed_ns, nonce):
+        self.nonce = nonce
         self.frames = list(path.frames)
         self.depths = list(path.depths)
         self.segments = [list(segment) for segment in path.segments]
@@ -523,6 +729,9 @@ class _Form:
                 _put_varint(out, field << 3 | 2)
                 _put_varint(out, len(packed))
                 out += packed
+        if self.nonce:
+            _put_varint(out, _NONCE << 3 | 1)
+            out += self.nonce.to_bytes(8, "little")
         return bytes(out)
 
 
@@ -716,9 +925,10 @@ def _fit(form, bytes_max):
     return data if len(data) <= bytes_max else None
 
 
-def encode(path, bytes_max=BYTES_DEFAULT, elapsed_ns=None):
-    """The bytes of a path, at most @bytes_max; None if nothing fits."""
-    return _fit(_Form(path, elapsed_ns), bytes_max)
+def encode(path, bytes_max=BYTES_DEFAULT, elapsed_ns=None, nonce=0):
+    """The bytes of a path, at most @bytes_max, for an ask that came with @nonce (0: with
+    none); None if nothing fits."""
+    return _fit(_Form(path, elapsed_ns, nonce), bytes_max)
 
 
 # --- Callees' paths in the place of calls ---
@@ -765,6 +975,19 @@ def _append_callee(path, call_frame, callee, observed_ns):
     path.flags |= callee.flags
 
 
+def read_reply(value, nonce):
+    """(path, server_elapsed_ns, reason) of what came back for an ask with @nonce; the reason
+    is that of a blind spot if the path, or what it says, is none. The path of another ask
+    comes from a cache between: nothing in it is believed."""
+    try:
+        callee, elapsed_ns = decode_header(value)
+    except Refused:
+        return None, None, UNDECODABLE
+    if callee.nonce and callee.nonce != nonce:
+        return None, None, CACHED
+    return callee, elapsed_ns, UNDECODABLE
+
+
 def splice(path, call_frame, observed_ns, callee=None, elapsed_ns=None, reason=NO_REASON):
     """Appends what a call of @observed_ns took: its callee's path, or a blind spot."""
     path_ns = callee.sum_ns if callee is not None else 0
@@ -789,11 +1012,37 @@ NAMES_MAX = 1000  # names that requests of a service may invent
 # The span in which the current thread or asyncio task is; None: not traced.
 _current = contextvars.ContextVar("cpt_trace", default=None)
 
-# The trace context that calls carry, as headers; also of a request that is not traced.
+# The headers that calls carry, also those of a request that is not traced.
 _carried = contextvars.ContextVar("cpt_trace_context", default=None)
 
-# Headers of proxies: such a request comes from outside, from any peer.
-_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-real-ip", "cf-connecting-ip")
+# Headers of proxies, which tell who stands behind the sender: such a request comes from
+# outside, from any peer. By what names are, begin with and end with, as in
+# wire/forwarding-headers.txt: `cpt metadata --conformance` says whether all are here.
+_FORWARDING = frozenset(("via", "cdn-loop", "forwarded", "x-forwarded", "remote-addr"))
+_FORWARDING_BEGINS = ("forwarded-", "x-forwarded-", "x-original-")
+_FORWARDING_ENDS = (
+    "-forwarded-for", "-via", "-ip", "-ipv4", "-ipv6", "clientip", "socketip", "realip",
+    "sourceip", "-remote-addr", "-remote-address", "-client-address",
+    "-external-address", "-viewer-address",
+)
+
+HEADERS_MAX = 128  # of a request from a trusted caller: nothing is hidden among more
+
+
+def is_forwarding(name):
+    """Whether a header of this name says that a program sent the request on for another."""
+    name = name.lower()
+    return (
+        name in _FORWARDING
+        or name.startswith(_FORWARDING_BEGINS)
+        or name.endswith(_FORWARDING_ENDS)
+    )
+
+
+def is_forwarded(names):
+    """Whether a request with headers of these names comes from outside."""
+    names = list(names)
+    return len(names) > HEADERS_MAX or any(map(is_forwarding, names))
 
 
 class _Span:
@@ -809,7 +1058,9 @@ class _Span:
         "reply",
         "reason",
         "is_timeout",
+        "is_stream",
         "status",
+        "nonce",
     )
 
     def __init__(self, request, parent, name, is_call, start_ns):
@@ -822,7 +1073,21 @@ class _Span:
         self.reply = None
         self.reason = UNSUPPORTED
         self.is_timeout = False
+        self.is_stream = False
         self.status = None
+        self.nonce = 0
+
+
+ENTRY, INNER = "entry", "inner"
+
+
+_BEFORE_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
+
+
+def _path_of(target):
+    """The target of a request; that of an absolute one comes after a host, which is what the
+    client says."""
+    return _BEFORE_PATH.sub("", target, 1) if _BEFORE_PATH.match(target) else target
 
 
 class Service:
@@ -834,6 +1099,13 @@ class Service:
     callees  {"host:port": "B"}: who is asked for paths, and the service's name there
     method   a function of a URL's path: the method's name; by default the path itself
     on_path  is called with the Path of each request that is traced, after its end
+    role     "entry": requests come from outside, and `trust` says who may ask for a path;
+             "inner": only services reach it, so it heeds each, also behind a proxy
+    trusts_forwarded   an entry heeds also what a proxy of `trust` has sent on
+    headers_bytes_max  of all headers of a reply with a path together; default 4,096 (HTTP)
+                       and 8,192 (gRPC). Else the path is smaller, or there is none
+    request_start      the header in which a trusted proxy says when the request came to it
+                       ("x-request-start"); its clock and ours must be the same
     """
 
     def __init__(
@@ -845,13 +1117,23 @@ class Service:
         method=None,
         on_path=None,
         clock=time.perf_counter_ns,
+        role=ENTRY,
+        trusts_forwarded=False,
+        headers_bytes_max=None,
+        request_start=None,
     ):
+        if role not in (ENTRY, INNER):
+            raise ValueError('the role of a service is "entry" or "inner", not %r' % (role,))
         self.name = name
         self.callees = dict(callees or {})
         self.bytes_max = min(bytes_max, BYTES_CEILING)
         self.method = method or (lambda path: path)
         self.on_path = on_path
         self.clock = clock
+        self.role = role
+        self.trusts_forwarded = trusts_forwarded
+        self.headers_bytes_max = headers_bytes_max
+        self.request_start = request_start and request_start.lower()
         self.counters = collections.Counter()
         self._trust = trust if callable(trust) else None
         self._networks = [] if callable(trust) else [ipaddress.ip_network(t) for t in trust]
@@ -866,6 +1148,12 @@ class Service:
             return False
         mapped = getattr(address, "ipv4_mapped", None)
         return any((mapped or address) in network for network in self._networks)
+
+    def heeds(self, peer, is_forwarded):
+        """Whether a caller may ask for paths, and what else it sends for tracing goes on."""
+        if self.role == INNER:
+            return True
+        return (self.trusts_forwarded or not is_forwarded) and self.is_trusted(peer)
 
     def name_of(self, service, part):
         """The bytes of "service: part"; None: there are too many names already."""
@@ -885,7 +1173,7 @@ class Service:
             self.counters["errors"] += 1
             return None
 
-    def begin(self, path, asks, peer, is_forwarded=False):
+    def begin(self, path, asks, peer, is_forwarded=False, nonces=()):
         """The Request, if it is to be traced: if a trusted caller asks. Else None."""
         try:
             if not asks:
@@ -894,24 +1182,50 @@ class Service:
             if ask is None:
                 self.counters["asks_malformed"] += 1
                 return None
-            if is_forwarded or not self.is_trusted(peer):
+            if not self.heeds(peer, is_forwarded):
                 self.counters["asks_untrusted"] += 1
                 return None
             self.counters["requests_traced"] += 1
-            return Request(self, self.name_of(self.name, self.method(path)), ask)
+            name = self.name_of(self.name, self.method(_path_of(path) or "/"))
+            return Request(self, name, ask, parse_nonce(nonces))
         except Exception:
             self.counters["errors"] += 1
             return None
+
+    def serve(self, path, headers, peer):
+        """The _Serving of a request with these headers, as pairs with names in lower case."""
+        values = {}
+        for name, value in headers:
+            values.setdefault(name, []).append(value)
+        asks, nonces = values.get(HEADER_ASK, ()), values.get(HEADER_NONCE, ())
+        passed = passed_on(values)
+        is_from_outside = bool(asks or passed) and is_forwarded(name for name, _ in headers)
+        request = self.begin(path, asks, peer, is_from_outside, nonces)
+        parents, states = (values.get(n, []) for n in (HEADER_TRACEPARENT, HEADER_TRACESTATE))
+        carried = _Carried(self.carry(parents, states, request) or ())
+        try:
+            if passed and self.heeds(peer, is_from_outside):
+                carried.update(passed)
+            elif passed:
+                self.counters["propagated_untrusted"] += 1
+            if request is not None and self.request_start is not None:
+                request.waited_ns = _since_start_ns(values.get(self.request_start, ()))
+        except Exception:
+            self.counters["errors"] += 1
+        return _Serving(self, request, carried)
 
 
 class Request:
     """One request that is traced."""
 
-    def __init__(self, service, name, ask):
+    def __init__(self, service, name, ask, nonce=0):
         self.service = service
         self.ask = ask
+        self.nonce = nonce
         self.bytes_max = min(ask.bytes_max, service.bytes_max)
         self.is_incomplete = False
+        self.is_approximate = False
+        self.waited_ns = 0  # from its arrival until the service began
         self.header = None
         self.path = None
         self.spans = []
@@ -926,23 +1240,41 @@ class Request:
             return None
         span = _Span(self, parent, name, is_call, self.service.clock())
         self.spans.append(span)
+        if self.root.end_ns is not None:  # it ended meanwhile, and has let go of the others
+            span.request = span.parent = None
+            return None
         return span
 
-    def end(self):
-        """The value of the header critical-path-bin, or None. Ends the request: what
-        comes later is on no path."""
+    def end(self, bytes_left=NS_MAX):
+        """The value of the header critical-path-bin, or None; at most @bytes_left before
+        base64. Ends the request: what comes later is on no path."""
         if self.root.end_ns is not None:
             return self.header
         self.root.end_ns = self.service.clock()
         try:
             self.path = self._path()
-            data = encode(self.path, self.bytes_max, self.path.sum_ns)
+            bytes_max = min(self.bytes_max, bytes_left)
+            data = encode(self.path, bytes_max, self.path.sum_ns, self.nonce)
             self.header = None if data is None else encode_header(data)
+            if data is None:
+                self.service.counters["paths_without_room"] += 1
             if self.service.on_path is not None:
                 self.service.on_path(self.path)
         except Exception:
             self.service.counters["errors"] += 1
+        self._let_go()
         return self.header
+
+    def drop(self):
+        """Ends the request without a path, if it has not ended."""
+        if self.root.end_ns is None:
+            self.root.end_ns = self.service.clock()
+            self._let_go()
+
+    def _let_go(self):
+        """Threads and tasks that outlive the request keep a span: no more than that."""
+        for span in [self.root] + self.spans:
+            span.request = span.parent = None
 
     def _frame_of(self, path, span, frames):
         """The frame of a span below those of the spans that it began in."""
@@ -959,7 +1291,9 @@ class Request:
     def _path(self):
         path = Path()
         frames = {}
-        steps, is_approximate = _walk(self.root, self.spans)
+        steps, is_approximate = _walk(self.root, list(self.spans))
+        root = self._frame_of(path, self.root, frames)
+        _append_kind(path, root, ACCEPT_QUEUE, self.waited_ns)
         for span, duration_ns in steps:
             frame = self._frame_of(path, span, frames)
             if span.is_call:
@@ -967,7 +1301,7 @@ class Request:
             else:
                 path.append(frame, duration_ns)
         path.flags |= (INCOMPLETE if self.is_incomplete else 0) | (
-            APPROXIMATE if is_approximate else 0
+            APPROXIMATE if is_approximate or self.is_approximate else 0
         )
         return path
 
@@ -978,12 +1312,13 @@ class Request:
             _append_kind(path, frame, TIMEOUT, observed_ns)
         else:
             if span.reply is not None:
-                try:
-                    callee, elapsed_ns = decode_header(span.reply)
-                except Refused:
-                    self.service.counters["replies_refused"] += 1
-                    reason = UNDECODABLE
+                callee, elapsed_ns, reason = read_reply(span.reply, span.nonce)
+                if callee is None:
+                    counter = "replies_stale" if reason == CACHED else "replies_refused"
+                    self.service.counters[counter] += 1
             splice(path, frame, observed_ns, callee, elapsed_ns, reason)
+        if span.is_stream:
+            path.flags |= APPROXIMATE
         if span.status is not None and observed_ns:
             path.segments[-1][5][LABEL_STATUS] = span.status
 
@@ -1035,15 +1370,23 @@ def _walk(root, spans):
     return steps[::-1], others != 0
 
 
+def _request():
+    """The request of the current thread or task, and its span; (None, None): none is, or it
+    has ended."""
+    span = _current.get()
+    request = None if span is None else span.request
+    return (None, None) if request is None else (request, span)
+
+
 def _enter(name, is_call):
     """A new span of the current request; None if there is none."""
-    above = _current.get()
-    if above is None:
+    request, above = _request()
+    if request is None:
         return None
     try:
-        return above.request.open(above, name(above.request.service), is_call)
+        return request.open(above, name(request.service), is_call)
     except Exception:
-        above.request.service.counters["errors"] += 1
+        request.service.counters["errors"] += 1
         return None
 
 
@@ -1052,24 +1395,49 @@ class part:
 
     def __init__(self, name):
         self.name = name
+        self._entered = []  # an exit without an enter has no effect
 
     def __enter__(self):
-        self.span = _enter(lambda service: service.name_of(service.name, self.name), False)
-        self.token = None if self.span is None else _current.set(self.span)
+        span = _enter(lambda service: service.name_of(service.name, self.name), False)
+        self._entered.append((span, None if span is None else _current.set(span)))
         return self
 
     def __exit__(self, *_):
-        if self.span is not None:
-            self.span.end_ns = self.span.request.service.clock()
-            try:
-                _current.reset(self.token)
-            except ValueError:  # left in another context than it was entered in
-                self.span.request.service.counters["errors"] += 1
+        span, token = self._entered.pop() if self._entered else (None, None)
+        if span is None:
+            return False
+        request = span.request
+        if request is not None:
+            span.end_ns = request.service.clock()
+        try:
+            _current.reset(token)
+        except ValueError:  # left in another context than it was entered in
+            if request is not None:
+                request.service.counters["errors"] += 1
         return False
 
 
+_TIMEOUTS = (
+    TimeoutError, socket.timeout, asyncio.TimeoutError, concurrent.futures.TimeoutError,
+    asyncio.CancelledError,  # how a deadline of asyncio ends what waits
+)
+
+
+def _is_timeout(error):
+    """Whether a caller gave up. Clients have errors of their own, and wrap them."""
+    for _ in range(8):
+        if not isinstance(error, BaseException):
+            return False
+        if isinstance(error, _TIMEOUTS):
+            return True
+        if any("Timeout" in base.__name__ for base in type(error).__mro__):
+            return True
+        error = error.__cause__ or getattr(error, "reason", None)
+    return False
+
+
 class call:
-    """A call by a client without a hook:
+    """One attempt of a call by a client without a hook:
 
     with call("B", "/lookup") as b:
         answer = client.get(url, headers=b.headers)
@@ -1080,43 +1448,83 @@ class call:
         self.callee = callee
         self.method = method
         self.is_asked = is_asked
+        self.is_crowded = False  # its other headers leave no room for an ask
         self.headers = {}
+        self.span = None
+        self.service = None
 
     def __enter__(self):
         self.span = _enter(lambda service: service.name_of(self.callee, self.method), True)
-        if self.span is not None and self.is_asked:
-            self.headers[HEADER_ASK] = format_ask(self.span.request.bytes_max)
-        self.headers.update(_carried.get() or ())
+        self.headers = {}
+        request = None if self.span is None else self.span.request
+        if request is not None:
+            self.service = request.service
+            if self.is_asked:
+                self.span.nonce = new_nonce()
+                self.headers[HEADER_ASK] = format_ask(request.bytes_max, request.ask)
+                self.headers[HEADER_NONCE] = format_nonce(self.span.nonce)
+        self.headers.update(_live_headers() or ())
         return self
 
-    def reply(self, values, status=None, is_cached=False):
-        """The answer has come, with these values of the header critical-path-bin."""
-        span = self.span
-        if span is None or span.end_ns is not None:
+    def beside(self, headers_bytes, header_count):
+        """Takes the ask away unless there is room for it beside these other headers of the
+        call: a client that knows them says so before it sends the headers of the call."""
+        if HEADER_ASK not in self.headers or ask_has_room(headers_bytes, header_count):
             return
-        span.end_ns = span.request.service.clock()
-        values = list(values or ())
-        if not self.is_asked:
+        for name in _OURS:
+            del self.headers[name]
+        self.is_crowded = True
+        self.service.counters["calls_without_room"] += 1
+
+    def _ended(self):
+        """The span and its request, if it ends now; else (None, None)."""
+        span = self.span
+        request = None if span is None else span.request
+        if request is None or span.end_ns is not None:
+            return None, None
+        span.end_ns = request.service.clock()
+        return span, request
+
+    def reply(self, values, status=None, is_cached=False):
+        """The answer has come, with these values of the header critical-path-bin, or one."""
+        span, request = self._ended()
+        if span is None:
+            return
+        values = [values] if isinstance(values, (str, bytes)) else list(values or ())
+        values = [v.decode("latin-1") if isinstance(v, bytes) else v for v in values]
+        if self.is_crowded:
+            span.reason = LIMIT
+        elif not self.is_asked:
             span.reason = UNSUPPORTED
         elif is_cached:
             span.reason = CACHED
         elif len(values) > 1:
             span.reason = UNDECODABLE
-        elif values and len(values[0]) > (span.request.bytes_max * 4 + 2) // 3 + 2:
+        elif values and len(values[0]) > (request.bytes_max * 4 + 2) // 3 + 2:
             span.reason = SIZE
         elif values:
             span.reply = values[0]
-        if status is not None and int(status) >= 400:
-            span.status = b"%d" % int(status)
+        if status is not None:
+            self.name_status(status)
 
-    def fail(self, error=None):
+    def name_status(self, status):
+        """The status of an answer: a number of HTTP, or the name of a code of gRPC."""
+        if isinstance(status, str):
+            self.span.status = status.encode()
+        elif int(status) >= 400:
+            self.span.status = b"%d" % int(status)
+
+    def fail(self, error=None, status=None):
         """There is no answer."""
-        span = self.span
-        if span is not None and span.end_ns is None:
-            span.is_timeout = isinstance(error, (TimeoutError, socket.timeout))
+        span, _ = self._ended()
+        if span is not None:
+            span.is_timeout = _is_timeout(error)
             span.reason = FAILED
             span.status = b"DEADLINE" if span.is_timeout else b"UNAVAILABLE"
-            span.end_ns = span.request.service.clock()
+            if isinstance(error, asyncio.CancelledError):
+                span.status = b"CANCELLED"
+            elif status is not None and not span.is_timeout:
+                span.status = status.encode()
 
     def __exit__(self, _, error, __):
         if error is not None:
@@ -1126,7 +1534,195 @@ class call:
         return False
 
 
+# --- To whom a request belongs ---
+#
+# The context of a request is that of its handler, and of what the handler starts: threads,
+# jobs of pools, tasks of asyncio. All of them lose it with the answer, as the request then
+# lets go of its spans and of the headers that calls carry. A thread or a task that lives
+# longer has nothing left then, and keeps nothing of the request.
+#
+# Those that serve many requests must have none of them at all. The threads of pools get a
+# context with each job, and have none between. Other workers are known by what they do:
+# they take from a queue what another request put there, and lose then what they inherited.
+#
+# What the program binds (bind()) is different: it belongs to its request whatever it does,
+# and its calls carry the request's headers also after the answer.
+
+
+class _Carried(dict):
+    """Headers that calls of a request carry, and whose they are."""
+
+    def __init__(self, headers=(), scope=None):
+        super().__init__(headers)
+        self.scope = scope or object()  # stands for the request
+        self.owner = None
+        self.is_ended = False
+
+    def own(self):
+        """The thread or task that runs now is no worker: it is given this."""
+        self.owner = _runner()
+        return self
+
+
+def _live_headers():
+    """The headers of the current request; None: there is none, or it has ended."""
+    carried = _carried.get()
+    return None if getattr(carried, "is_ended", False) else carried
+
+
+def _runner():
+    """What stands for the current thread and task of asyncio."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop runs here
+        task = None
+    return threading.get_ident(), None if task is None else id(task)
+
+
+class _Context:
+    """with _Context(span, carried): what runs has these, and behind it what it had."""
+
+    __slots__ = ("span", "carried", "tokens")
+
+    def __init__(self, span, carried):
+        self.span = span
+        self.carried = carried
+
+    def __enter__(self):
+        self.tokens = _current.set(self.span), _carried.set(self.carried)
+
+    def __exit__(self, *_):
+        span, carried = self.tokens
+        try:
+            _current.reset(span)
+            _carried.reset(carried)
+        except ValueError:  # a generator that was closed in another context
+            pass
+        return False
+
+
+def detached():
+    """with detached(): what is started here, as a connection or a worker, is of no request."""
+    return _Context(None, None)
+
+
+def _inheriting(function):
+    """@function, run with what the current thread has, until the answer."""
+    span, carried = _request()[1], _live_headers()
+    if span is None and carried is None:
+        return function
+
+    def run(*arguments, **more):
+        with _Context(span, carried):
+            return function(*arguments, **more)
+
+    return run
+
+
+def bind(function):
+    """@function, or a coroutine, that belongs to the current request wherever it runs, and
+    whose calls carry the request's headers also after its answer:
+
+        threading.Thread(target=cpt_trace.bind(send_mail)).start()
+        asyncio.create_task(cpt_trace.bind(send_mail()))
+    """
+    span, headers = _current.get(), _live_headers()
+    scope = getattr(headers, "scope", None)
+
+    @contextlib.contextmanager
+    def context():
+        carried = _Carried(headers or (), scope).own()
+        try:
+            with _Context(span, carried):
+                yield
+        finally:
+            carried.is_ended = True  # for what it has started, in its turn
+
+    async def wait(awaited):
+        with context():
+            return await awaited
+
+    async def wait_for_call(*arguments, **more):
+        with context():
+            return await function(*arguments, **more)
+
+    def run(*arguments, **more):
+        with context():
+            result = function(*arguments, **more)
+        # a function does not tell before it was called that it only makes a coroutine
+        return wait(result) if inspect.iscoroutine(result) else result
+
+    if inspect.isawaitable(function):
+        return wait(function)
+    is_async = inspect.iscoroutinefunction(function)
+    return functools.wraps(function)(wait_for_call if is_async else run)
+
+
 # --- Servers ---
+
+
+class _Serving:
+    """One request at a server, traced or not: from its arrival to the end of its answer."""
+
+    __slots__ = ("service", "request", "carried", "target_bytes")
+
+    def __init__(self, service, request, carried):
+        self.service = service
+        self.request = request
+        self.carried = carried
+        self.target_bytes = 0  # nginx that caches keeps the target where it reads the head
+
+    def context(self):
+        root = None if self.request is None else self.request.root
+        return _Context(root, self.carried.own())
+
+    def run(self, function, *arguments):
+        with self.context():
+            return function(*arguments)
+
+    def http_head(self, status, headers):
+        """The pairs that stand in the head of the answer beside @headers, which are all."""
+        try:
+            if self.request is None:
+                return []
+            head = list(headers) + _path_pairs("")
+            limit = self.service.headers_bytes_max or HEADERS_BYTES_HTTP
+            left = path_bytes_left(limit, http_headers_bytes(status, head) + self.target_bytes)
+            if len(head) + HEADERS_OF_SERVER > limit // HEADERS_BYTES_EACH:
+                left = 0
+            value = self.request.end(left)
+            return [] if value is None else _path_pairs(value)
+        except Exception:
+            self.service.counters["errors"] += 1
+            return []
+
+    def grpc_trailers(self, metadata, details, has_message):
+        """The same of trailing metadata; without a message they are one block with the head."""
+        try:
+            if self.request is None:
+                return []
+            used = grpc_headers_bytes(list(metadata) + [(HEADER_PATH, b"")], details)
+            limit = HEADERS_BYTES_GRPC
+            if not has_message:
+                used += GRPC_HEAD_BYTES
+                limit = HEADERS_BYTES_HTTP
+            limit = self.service.headers_bytes_max or limit
+            value = self.request.end(path_bytes_left(limit, used))
+            return [] if value is None else [(HEADER_PATH, decode_base64(value))]
+        except Exception:
+            self.service.counters["errors"] += 1
+            return []
+
+    def end(self):
+        """All of the answer is there: what goes on is on its own, unless it is bound."""
+        request, self.request = self.request, None
+        if request is not None:
+            request.drop()
+        self.carried.is_ended = True
+
+
+def _path_pairs(value):
+    return [(HEADER_PATH, value), ("Vary", HEADER_ASK)]
 
 
 def _without_path(headers, name=HEADER_PATH):
@@ -1135,12 +1731,49 @@ def _without_path(headers, name=HEADER_PATH):
     return [pair for pair in headers if pair[0].lower() != name]
 
 
+def _since_start_ns(values):
+    """For how long a request has waited by what a proxy says: "t=" and seconds, or milli-
+    or microseconds, since 1970. 0: it says nothing that can be."""
+    match = re.fullmatch(r"(?:t=)?([0-9]{9,16}(?:\.[0-9]{1,9})?)", values[0]) if values else None
+    if match is None or len(values) > 1:
+        return 0
+    began = float(match[1])
+    while began > 1e11:
+        began /= 1000
+    waited_ns = int((time.time() - began) * 1e9)
+    return waited_ns if 0 < waited_ns < 60 * 10**9 else 0
+
+
+_LAST_DATA_RECV = 8 + 4 * 11  # in struct tcp_info of Linux: milliseconds, of 32 bits
+_CLOCK_MONOTONIC_COARSE = 6  # of Linux: goes in ticks, as the kernel's figure does
+
+
+def _ticks_ns():
+    """Two ticks, by which the kernel's figure may be too large."""
+    try:
+        return 2 * int(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
+    except (OSError, AttributeError):
+        return 20000000
+
+
+def _kernel_wait_ns(connection):
+    """For how long the bytes of a request have lain in the kernel; at most that: until the
+    last of them came. 0: not known, or not long."""
+    if connection is None or not hasattr(socket, "TCP_INFO"):
+        return 0
+    try:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECV + 4)
+        waited_ms = int.from_bytes(info[_LAST_DATA_RECV:], sys.byteorder)
+        return max(0, waited_ms * 1000000 - _ticks_ns())
+    except (OSError, AttributeError):  # a socket of another family
+        return 0
+
+
 class _WsgiAnswer:
     """The answer of a WSGI application: its head is held back until its first chunk."""
 
-    def __init__(self, request, carried, start_response):
-        self.request = request
-        self.carried = carried
+    def __init__(self, serving, start_response):
+        self.serving = serving
         self.real_start = start_response
         self.real_write = None
         self.head = None
@@ -1148,7 +1781,7 @@ class _WsgiAnswer:
 
     def start_response(self, status, headers, exc_info=None):
         if self.real_write is not None:
-            return self.real_start(status, headers, exc_info)
+            return self.real_start(status, _without_path(headers), exc_info)
         if self.head is not None and exc_info is None:
             raise AssertionError("the head of the response is there already")
         self.head = (status, headers, exc_info)
@@ -1159,9 +1792,7 @@ class _WsgiAnswer:
             return
         status, headers, exc_info = self.head
         headers = _without_path(headers)
-        header = self.request.end() if self.request is not None else None
-        if header is not None:
-            headers += [(HEADER_PATH, header), ("Vary", HEADER_ASK)]
+        headers += self.serving.http_head(status, headers)
         more = () if exc_info is None else (exc_info,)
         self.real_write = self.real_start(status, headers, *more) or (lambda data: None)
 
@@ -1169,122 +1800,137 @@ class _WsgiAnswer:
         self.flush()
         return self.real_write(data)
 
-    def in_context(self, function):
-        token = _current.set(self.request.root if self.request is not None else None)
-        carried = _carried.set(self.carried)
+    def run(self, function, *arguments):
+        """A step of the application; one that fails ends the answer."""
         try:
-            return function()
-        finally:
-            _carried.reset(carried)
-            _current.reset(token)
+            return self.serving.run(function, *arguments)
+        except StopIteration:
+            raise
+        except BaseException:
+            self.serving.end()
+            raise
 
     def __iter__(self):
-        self.chunks = self.in_context(lambda: iter(self.body))
+        self.chunks = self.run(iter, self.body)
         return self
 
     def __next__(self):
         try:
-            chunk = self.in_context(lambda: next(self.chunks))
+            chunk = self.run(next, self.chunks)
         except StopIteration:
             self.flush()
+            self.serving.end()
             raise
         self.flush()
         return chunk
 
     def close(self):
         close = getattr(self.body, "close", None)
-        if close is not None:
-            close()
+        try:
+            if close is not None:
+                self.run(close)
+        finally:
+            self.serving.end()
+
+
+def _target_bytes(environ):
+    """Of the target of a request, as it was sent, or must have been."""
+    raw = environ.get("RAW_URI") or environ.get("REQUEST_URI")
+    if raw:
+        return len(raw)
+    path = (environ.get("SCRIPT_NAME") or "") + (environ.get("PATH_INFO") or "")
+    query = environ.get("QUERY_STRING") or ""
+    return len(urllib.parse.quote(path.encode("latin-1", "replace"))) + 1 + len(query)
 
 
 class WSGI:
-    """app = WSGI(app, Service("S", trust=["10.0.0.0/8"]))"""
+    """app = WSGI(app, Service("S", trust=["10.0.0.0/8"])); around all other middleware, as
+    headers that are added behind it are not counted"""
 
     def __init__(self, app, service):
         self.app = app
         self.service = service
 
+    def _serve(self, environ):
+        headers = [
+            (key[5:].replace("_", "-").lower(), value)
+            for key, value in environ.items()
+            if key.startswith("HTTP_")
+        ]
+        peer = environ.get("REMOTE_ADDR", "")
+        serving = self.service.serve(environ.get("PATH_INFO") or "/", headers, peer)
+        if serving.request is not None:
+            serving.target_bytes = _target_bytes(environ)
+        if serving.request is not None and not serving.request.waited_ns:
+            connection = environ.get("gunicorn.socket") or environ.get("werkzeug.socket")
+            serving.request.waited_ns = _kernel_wait_ns(connection)
+        return serving
+
     def __call__(self, environ, start_response):
-        asks = environ.get("HTTP_CRITICAL_PATH")
-        request = None
-        if asks is not None:
-            request = self.service.begin(
-                environ.get("PATH_INFO") or "/",
-                [asks],
-                environ.get("REMOTE_ADDR", ""),
-                any("HTTP_" + n.upper().replace("-", "_") in environ for n in _FORWARDED),
-            )
-        parents, states = (
-            [environ[key]] if key in environ else []
-            for key in ("HTTP_TRACEPARENT", "HTTP_TRACESTATE")
-        )
-        carried = self.service.carry(parents, states, request)
-        answer = _WsgiAnswer(request, carried, start_response)
-        body = answer.in_context(lambda: self.app(environ, answer.start_response))
+        answer = _WsgiAnswer(self._serve(environ), start_response)
+        body = answer.run(self.app, environ, answer.start_response)
         if hasattr(body, "__len__") or hasattr(body, "read"):
             answer.flush()
+            answer.serving.end()
             return body
         answer.body = body
         return answer
 
 
+def _phrase(status):
+    try:
+        return "%d %s" % (status, http.HTTPStatus(status).phrase)
+    except ValueError:
+        return "%d" % status
+
+
+# The messages of ASGI with a body: bytes, or a file that the server sends by itself.
+_BODIES = ("http.response.body", "http.response.zerocopysend", "http.response.pathsend")
+
+
 class ASGI:
-    """app = ASGI(app, Service("S", trust=["10.0.0.0/8"]))"""
+    """app = ASGI(app, Service("S", trust=["10.0.0.0/8"])); around all other middleware, as
+    headers that are added behind it are not counted"""
 
     def __init__(self, app, service):
         self.app = app
         self.service = service
 
-    def _begin(self, scope):
-        asks = []
-        is_forwarded = False
-        for name, value in scope.get("headers") or ():
-            name = bytes(name).lower()
-            if name == b"critical-path":
-                asks.append(bytes(value).decode("latin-1"))
-            is_forwarded = is_forwarded or name.decode("latin-1") in _FORWARDED
+    def _serve(self, scope):
+        headers = [
+            (bytes(name).decode("latin-1").lower(), bytes(value).decode("latin-1"))
+            for name, value in scope.get("headers") or ()
+        ]
         peer = (scope.get("client") or ("",))[0]
-        return self.service.begin(scope.get("path") or "/", asks, peer, is_forwarded)
+        serving = self.service.serve(scope.get("path") or "/", headers, peer)
+        if serving.request is not None:
+            path = scope.get("path") or "/"
+            raw = scope.get("raw_path") or urllib.parse.quote(path, errors="replace")
+            serving.target_bytes = len(raw) + 1 + len(scope.get("query_string") or b"")
+        return serving
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            with detached():
+                await self.app(scope, receive, send)
             return
-        request = self._begin(scope)
-        parents, states = (
-            [bytes(v).decode("latin-1") for k, v in scope.get("headers") or () if k.lower() == name]
-            for name in (HEADER_TRACEPARENT.encode(), HEADER_TRACESTATE.encode())
-        )
-        head = None
-
-        async def send_head(is_answered):
-            nonlocal head
-            held, head = head, None
-            headers = _without_path(held.get("headers") or (), HEADER_PATH.encode())
-            value = request.end() if request is not None and is_answered else None
-            if value is not None:
-                headers.append((HEADER_PATH.encode(), value.encode()))
-                headers.append((b"vary", HEADER_ASK.encode()))
-            await send(dict(held, headers=headers))
+        serving = self._serve(scope)
 
         async def send_ours(message):
-            nonlocal head
             if message["type"] == "http.response.start":
-                head = message
-                return
-            if head is not None:
-                await send_head(True)
+                headers = _without_path(message.get("headers") or (), HEADER_PATH.encode())
+                ours = serving.http_head(_phrase(message.get("status", 200)), headers)
+                headers += [(name.lower().encode(), value.encode()) for name, value in ours]
+                message = dict(message, headers=headers)
+            elif message["type"] in _BODIES and not message.get("more_body"):
+                serving.end()
             await send(message)
 
-        token = _current.set(request.root if request is not None else None)
-        carried = _carried.set(self.service.carry(parents, states, request))
         try:
-            await self.app(scope, receive, send_ours)
+            with serving.context():
+                await self.app(scope, receive, send_ours)
         finally:
-            _carried.reset(carried)
-            _current.reset(token)
-            if head is not None:
-                await send_head(False)
+            serving.end()
 
 
 # --- Clients ---
@@ -1300,24 +1946,25 @@ def _patch(owner, name, make):
 
 
 def _begin_call(connection, url):
-    """The call of a connection of http.client, if its request is traced."""
-    above = _current.get()
+    """The call of a connection of http.client, if its request is traced. Its callee is whom
+    the connection is made to: a URL, and the header Host, may be what a stranger has sent."""
+    request, _ = _request()
     connection._cpt_call = None
-    if above is None:
+    if request is None:
         return None
     try:
+        service = request.service
         host = connection._tunnel_host or connection.host
         port = connection._tunnel_port or connection.port
-        parts = urllib.parse.urlsplit(url)
-        service = above.request.service
-        authority = parts.netloc or "%s:%s" % (host, port)
+        authority = ("[%s]:%s" if ":" in host else "%s:%s") % (host.strip("[]"), port)
         callee = service.callees.get(authority)
         name = authority if callee is None else callee
-        one = call(name, service.method(parts.path or "/"), callee is not None)
+        path = re.split("[?#]", _path_of(url), maxsplit=1)[0]
+        one = call(name, service.method(path or "/"), callee is not None)
         connection._cpt_call = one.__enter__()
         return one
     except Exception:
-        above.request.service.counters["errors"] += 1
+        request.service.counters["errors"] += 1
         return None
 
 
@@ -1338,13 +1985,21 @@ def _failing(original):
     return method
 
 
+_OURS = (HEADER_ASK, HEADER_NONCE)
+
+
+def _is_copied(name):
+    """Whether a header of a call is an ask that its request came with, as gateways copy all
+    headers: a stranger's would go on, and ours, where there is one, stands by itself."""
+    return name in _OURS and (_carried.get() is not None or _current.get() is not None)
+
+
 def _putrequest(original):
     def putrequest(self, method, url, *arguments, **more):
+        self._cpt_names = set()  # of the headers that the application, or a hook below, sets
+        self._cpt_added = set()
         result = original(self, method, url, *arguments, **more)
-        self._cpt_has_traceparent = False
-        one = _begin_call(self, url)
-        if one is not None and HEADER_ASK in one.headers:
-            _originals[_PUTHEADER](self, HEADER_ASK, one.headers[HEADER_ASK])
+        _begin_call(self, url)
         return result
 
     return putrequest
@@ -1353,24 +2008,37 @@ def _putrequest(original):
 def _putheader(original):
     def putheader(self, header, *values):
         name = header.decode("latin-1") if isinstance(header, bytes) else str(header)
-        one = getattr(self, "_cpt_call", None)
-        if one is not None and HEADER_ASK in one.headers and name.lower() == HEADER_ASK:
-            return None  # an ask that the application passes on: ours is there
-        if name.lower() == HEADER_TRACEPARENT:
-            self._cpt_has_traceparent = True
+        name = name.lower()
+        if _is_copied(name) or _family(name) in getattr(self, "_cpt_added", ()):
+            return None  # or a hook below ours adds what is there already
+        getattr(self, "_cpt_names", set()).add(name)
         return original(self, header, *values)
 
     return putheader
+
+
+def _put_ask(connection, one):
+    """Adds the ask of a call, if all lines that a connection of http.client has kept for the
+    head leave room for it."""
+    lines = getattr(connection, "_buffer", ())
+    one.beside(sum(len(line) + 30 for line in lines), len(lines) - 1)
+    for name in _OURS:
+        if name in one.headers:
+            _originals[_PUTHEADER](connection, name, one.headers[name])
 
 
 def _endheaders(original):
     failing = _failing(original)
 
     def endheaders(self, *arguments, **more):
-        carried = _carried.get()
-        if carried is not None and not getattr(self, "_cpt_has_traceparent", True):
-            for name, value in carried.items():
+        carried, names = _live_headers(), getattr(self, "_cpt_names", None)
+        if carried and names is not None:
+            for name, value in _beside(carried, names).items():
                 _originals[_PUTHEADER](self, name, value)
+                self._cpt_added.add(_family(name))
+        one = getattr(self, "_cpt_call", None)
+        if one is not None:
+            _put_ask(self, one)
         return failing(self, *arguments, **more)
 
     return endheaders
@@ -1398,34 +2066,157 @@ def _getresponse(original):
                     headers.get_all(HEADER_PATH), response.status, _is_from_cache(headers)
                 )
             except Exception:
-                one.span.request.service.counters["errors"] += 1
+                if one.service is not None:
+                    one.service.counters["errors"] += 1
         return response
 
     return getresponse
 
 
-def _submit(original):
-    def submit(self, function, /, *arguments, **more):
-        if _current.get() is not None or _carried.get() is not None:
-            context = contextvars.copy_context()
-            return original(self, context.run, function, *arguments, **more)
-        return original(self, function, *arguments, **more)
+def _is_of_interpreters(pool):
+    """Whether a pool pickles its work for other interpreters, where no request is."""
+    return any(base.__module__ == "concurrent.futures.interpreter" for base in pool.__mro__)
+
+
+def _with_context(original):
+    """A method of a pool whose first argument is the work: that has the submitter's context."""
+
+    def submit(self, *arguments, **more):
+        is_of_none = _current.get() is None and _live_headers() is None
+        if is_of_none or _is_of_interpreters(type(self)):
+            return original(self, *arguments, **more)
+        if arguments:
+            arguments = (_inheriting(arguments[0]),) + arguments[1:]
+        elif "func" in more:
+            more["func"] = _inheriting(more["func"])
+        with detached():  # for a thread that is made for it, and works for others later
+            return original(self, *arguments, **more)
 
     return submit
 
 
+# Whose threads work for many requests.
+_POOLS = (
+    "anyio", "asyncio", "concurrent", "grpc", "logging", "multiprocessing", "opentelemetry",
+    "sentry_sdk",
+)
+
+
+def _is_worker(thread):
+    """Whether a thread is one of a pool, by the module of what it runs."""
+    is_plain = type(thread).run is threading.Thread.run
+    runs = getattr(thread, "_target", None) if is_plain else type(thread).run
+    module = getattr(runs, "__module__", None) or ""
+    return module.partition(".")[0] in _POOLS
+
+
 def _start(original):
     def start(self):
-        if _current.get() is not None or _carried.get() is not None:
-            self.run = functools.partial(contextvars.copy_context().run, self.run)
-        return original(self)
+        inherited = self.run if _is_worker(self) else _inheriting(self.run)
+        if inherited == self.run:
+            return original(self)
+
+        def once(*_):  # the thread, if a hook below ours takes it for a method
+            self.__dict__.pop("run", None)  # so that no cycle is left of thread and method
+            inherited()
+
+        self.run = once
+        try:
+            return original(self)
+        except BaseException:
+            self.__dict__.pop("run", None)
+            raise
 
     return start
 
 
+_SEVERAL = object()  # requests have put something into a queue
+_TAKERS_MAX = 1000  # of a queue that are known: the last ones
+
+
+def _init(original):
+    """Who takes from a queue that it has made is no worker: it waits for an answer."""
+
+    def __init__(self, *arguments, **more):
+        original(self, *arguments, **more)
+        scope = getattr(_live_headers(), "scope", None)
+        if scope is not None:  # numbers of threads are used again, in other requests
+            self.__dict__["_cpt_maker"] = scope, _runner()
+
+    return __init__
+
+
+def _put(original):
+    """Whose work is in a queue; and whether it is a pool, as of connections, in which all who
+    put had taken before."""
+
+    def put(self, *arguments, **more):
+        known, scope = self.__dict__, getattr(_live_headers(), "scope", None)
+        if scope is not None and known.setdefault("_cpt_scope", scope) is not scope:
+            known["_cpt_scope"] = _SEVERAL
+        takers = known.get("_cpt_takers")
+        if takers is not None:
+            if _runner() in takers:
+                known.setdefault("_cpt_is_pool", True)
+            elif scope is not None:
+                known["_cpt_is_pool"] = False
+        return original(self, *arguments, **more)
+
+    return put
+
+
+def _is_stack(one):
+    """Whether the last that came goes first: pools of connections are so, and no work."""
+    return any("Lifo" in base.__name__ for base in type(one).__mro__)
+
+
+def _get(original):
+    """A worker loses what it inherited when it takes what another request has put."""
+
+    def get(self, *arguments, **more):
+        carried, known = _carried.get(), self.__dict__
+        mine = getattr(carried, "scope", None)
+        if mine is None:
+            return original(self, *arguments, **more)
+        taker = _runner()
+        takers = known.setdefault("_cpt_takers", collections.OrderedDict())
+        takers[taker] = None
+        if len(takers) > _TAKERS_MAX:
+            takers.popitem(last=False)
+        item = original(self, *arguments, **more)
+        is_of_another = known.get("_cpt_scope", mine) is not mine
+        is_pool = known.get("_cpt_is_pool") or _is_stack(self)
+        is_given = taker == carried.owner or known.get("_cpt_maker") == (mine, taker)
+        if is_of_another and not is_pool and not is_given:
+            _current.set(None)
+            _carried.set(None)
+        return item
+
+    return get
+
+
+def _watched(simple_queue):
+    """A class in the place of SimpleQueue, whose methods cannot be replaced."""
+    methods = {"__module__": simple_queue.__module__, "__init__": _init(simple_queue.__init__)}
+    for name, make in (("put", _put), ("get", _get)):
+        for one in (name, name + "_nowait"):
+            methods[one] = make(getattr(simple_queue, one))
+    return type(simple_queue.__name__, (simple_queue,), methods)
+
+
+def _forget_in_child():
+    """A process that is forked, as those of pools are, is of no request."""
+    _current.set(None)
+    _carried.set(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
 def install():
-    """Hooks for http.client (so also urllib.request, urllib3, requests), and for threads,
-    so that calls made on them belong to their request."""
+    """Hooks for http.client (so also urllib.request, urllib3, requests), and for threads and
+    pools, so that calls made on them belong to their request."""
     if _originals:
         return
     _patch(http.client.HTTPConnection, "putheader", _putheader)
@@ -1433,8 +2224,19 @@ def install():
     _patch(http.client.HTTPConnection, "endheaders", _endheaders)
     _patch(http.client.HTTPConnection, "send", _failing)
     _patch(http.client.HTTPConnection, "getresponse", _getresponse)
-    _patch(concurrent.futures.ThreadPoolExecutor, "submit", _submit)
+    _patch(concurrent.futures.ThreadPoolExecutor, "submit", _with_context)
+    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+        _patch(multiprocessing.pool.ThreadPool, name, _with_context)
     _patch(threading.Thread, "start", _start)
+    for made, put, get in (
+        (queue.Queue, "put", "get"),
+        (asyncio.Queue, "put_nowait", "get_nowait"),
+    ):
+        _patch(made, "__init__", _init)
+        _patch(made, put, _put)
+        _patch(made, get, _get)
+    _originals[(queue, "SimpleQueue")] = queue.SimpleQueue
+    queue.SimpleQueue = _watched(queue.SimpleQueue)
 
 
 def uninstall():
@@ -1445,46 +2247,149 @@ def uninstall():
 
 # --- gRPC, if grpcio is installed ---
 
+_GRPC_VALUE = re.compile(r"[ -~]*")  # what metadata may be
+
+
+def _status_of(answer):
+    """The name of the code of an answer, and its trailing metadata. One that another
+    interceptor has made may have neither, but be an error."""
+    try:
+        return answer.code().name, answer.trailing_metadata() or ()
+    except AttributeError:
+        is_error = isinstance(answer, BaseException) and not isinstance(answer, StopIteration)
+        return "UNKNOWN" if is_error else "OK", ()
+
+
+def _end_grpc(one, answer):
+    """A call has ended, with a code and trailing metadata: errors have a path, too."""
+    if one.span.end_ns is not None:
+        return
+    try:
+        code, trailing = _status_of(answer)
+        values = [encode_header(value) for name, value in trailing if name == HEADER_PATH]
+        if code == "OK" or values:
+            one.reply(values, None if code == "OK" else code)
+        else:
+            one.fail(TimeoutError() if code == "DEADLINE_EXCEEDED" else None, code)
+    except Exception:
+        one.service.counters["errors"] += 1
+
+
+class _GrpcAnswer:
+    """The answer of a call that is under way, or a stream: its path is read before the
+    program sees its end, and not when grpcio's thread comes to it."""
+
+    def __init__(self, answer, one):
+        self._answer = answer
+        self._one = one
+        if not hasattr(answer, "add_callback"):  # a generator of another interceptor
+            return
+        ours = weakref.ref(self)  # grpcio cancels a stream that is not referred to
+
+        def end():
+            if ours() is not None:
+                ours()._end()
+
+        if not answer.add_callback(end):
+            self._end()  # it has ended meanwhile
+
+    def __getattr__(self, name):
+        return getattr(self._answer, name)
+
+    def _end(self, error=None):
+        is_of_grpc = hasattr(self._answer, "code")
+        _end_grpc(self._one, self._answer if is_of_grpc or error is None else error)
+
+    def _after(self, method, *arguments):
+        try:
+            return method(*arguments)
+        finally:
+            if self._answer.done():
+                self._end()
+
+    def result(self, timeout=None):
+        return self._after(self._answer.result, timeout)
+
+    def exception(self, timeout=None):
+        return self._after(self._answer.exception, timeout)
+
+    def traceback(self, timeout=None):
+        return self._after(self._answer.traceback, timeout)
+
+    def code(self):
+        return self._after(self._answer.code)
+
+    def add_done_callback(self, function):
+        self._answer.add_done_callback(_inheriting(lambda _: function(self)))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self._answer)
+        except BaseException as error:  # its end, too
+            self._end(error)
+            raise
+
 
 def grpc_client(service_names):
-    """An interceptor for grpc.intercept_channel(channel, grpc_client("B")): unary calls of
-    service B; its path comes as trailing metadata."""
+    """An interceptor for grpc.intercept_channel(channel, grpc_client("B")): calls of service
+    B; its path comes as trailing metadata. A stream is one call, to its end."""
     import grpc
 
-    class Interceptor(grpc.UnaryUnaryClientInterceptor):
-        def intercept_unary_unary(self, continuation, details, request):
-            one = call(service_names, details.method)
-            one.__enter__()
-            metadata = list(details.metadata or ())
-            if any(name == HEADER_TRACEPARENT for name, _ in metadata):
-                for name in (HEADER_TRACEPARENT, HEADER_TRACESTATE):
-                    one.headers.pop(name, None)  # the application has set its own
-            metadata += one.headers.items()
-            try:
-                answer = continuation(details._replace(metadata=metadata), request)
-            except BaseException as error:
-                one.fail(error)
-                raise
+    for kind in (grpc.RpcContext, grpc.Call, grpc.Future):
+        kind.register(_GrpcAnswer)
 
-            def done(future):
-                try:
-                    if future.code() != grpc.StatusCode.OK:
-                        is_late = future.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-                        one.fail(TimeoutError() if is_late else None)
-                        return
-                    values = [
-                        encode_header(value)
-                        for key, value in future.trailing_metadata() or ()
-                        if key == HEADER_PATH
-                    ]
-                    one.reply(values)
-                except Exception:
-                    if one.span is not None:
-                        one.span.request.service.counters["errors"] += 1
+    def with_ours(details, one):
+        metadata = [pair for pair in details.metadata or () if not _is_copied(pair[0])]
+        ours = _beside(one.headers, {name for name, _ in metadata})
+        ours = [(n, v) for n, v in ours.items() if _GRPC_VALUE.fullmatch(v)]
+        metadata += [pair for pair in ours if pair[0] not in _OURS]
+        one.beside(len(details.method) + grpc_metadata_bytes(metadata), len(metadata))
+        metadata += [pair for pair in ours if pair[0] in one.headers and pair[0] in _OURS]
+        return details._replace(metadata=metadata)
 
-            if one.span is not None:
-                done(answer) if answer.done() else answer.add_done_callback(done)
+    def in_request(messages):
+        """The messages of a stream, which grpcio takes on a thread of its own."""
+        return iter(_inheriting(iter(messages).__next__), object())
+
+    def intercept(continuation, details, request, is_stream=False):
+        one = call(service_names, details.method)
+        one.__enter__()
+        if one.span is not None:
+            one.span.is_stream = is_stream
+        try:
+            details = with_ours(details, one)
+            with detached():  # for the thread of the channel, which works for others later
+                answer = continuation(details, request)
+        except BaseException as error:
+            one.fail(error)
+            raise
+        if one.span is None:
             return answer
+        is_done = getattr(answer, "done", lambda: not hasattr(answer, "__next__"))
+        if not is_done():
+            return _GrpcAnswer(answer, one)
+        _end_grpc(one, answer)
+        return answer
+
+    class Interceptor(
+        grpc.UnaryUnaryClientInterceptor,
+        grpc.UnaryStreamClientInterceptor,
+        grpc.StreamUnaryClientInterceptor,
+        grpc.StreamStreamClientInterceptor,
+    ):
+        def intercept_unary_unary(self, continuation, details, request):
+            return intercept(continuation, details, request)
+
+        def intercept_unary_stream(self, continuation, details, request):
+            return intercept(continuation, details, request, True)
+
+        def intercept_stream_unary(self, continuation, details, requests):
+            return intercept(continuation, details, in_request(requests), True)
+
+        intercept_stream_stream = intercept_stream_unary
 
     return Interceptor()
 
@@ -1493,39 +2398,80 @@ def grpc_server(service):
     """An interceptor for grpc.server(…, interceptors=[grpc_server(service)])."""
     import grpc
 
-    def traced(handler, method, metadata):
-        asks, parents, states = (
-            [value for key, value in metadata if key == name]
-            for name in (HEADER_ASK, HEADER_TRACEPARENT, HEADER_TRACESTATE)
-        )
+    def serve(context, method, metadata, is_stream):
+        peer = context.peer()  # ipv4:10.0.0.1:4711, ipv6:%5B::1%5D:4711
+        address = urllib.parse.unquote(peer.split(":", 1)[-1]).rpartition(":")[0]
+        headers = [(k, v) for k, v in metadata if isinstance(v, str)]
+        serving = service.serve(method, headers, address.strip("[]"))
+        if serving.request is not None:
+            serving.request.is_approximate = is_stream
+        return serving
 
+    def answer(serving, context, error=None, has_message=True):
+        """The path goes with the status, whatever that is."""
+        try:
+            details = getattr(context, "details", str)() or b""
+            if isinstance(details, bytes):
+                details = details.decode("utf-8", "replace")
+            if error is not None and not details:  # what grpcio will say
+                details = "Exception calling application: %s" % error
+            trailing = tuple(getattr(context, "trailing_metadata", tuple)() or ())
+            trailing = tuple(pair for pair in trailing if pair[0].lower() != HEADER_PATH)
+            ours = serving.grpc_trailers(trailing, details, has_message)
+            context.set_trailing_metadata(trailing + tuple(ours))
+        except Exception:
+            service.counters["errors"] += 1
+        serving.end()
+
+    def unary(behaviour, method, metadata, is_stream):
         def behave(request, context):
-            peer = context.peer()  # ipv4:10.0.0.1:4711, ipv6:%5B::1%5D:4711
-            address = urllib.parse.unquote(peer.split(":", 1)[-1]).rpartition(":")[0]
-            one = service.begin(method, asks, address.strip("[]"))
-            token = _current.set(one.root if one is not None else None)
-            carried = _carried.set(service.carry(parents, states, one))
+            serving = serve(context, method, metadata, is_stream)
             try:
-                answer = handler.unary_unary(request, context)
-                value = one.end() if one is not None else None
-                if value is not None:
-                    data = base64.b64decode(value + "=" * (-len(value) % 4))
-                    trailing = tuple(getattr(context, "trailing_metadata", tuple)() or ())
-                    context.set_trailing_metadata(trailing + ((HEADER_PATH, data),))
-                return answer
-            finally:
-                _carried.reset(carried)
-                _current.reset(token)
+                reply = serving.run(behaviour, request, context)
+            except BaseException as error:
+                answer(serving, context, error, has_message=False)
+                raise
+            answer(serving, context)
+            return reply
 
-        return grpc.unary_unary_rpc_method_handler(
-            behave, handler.request_deserializer, handler.response_serializer
-        )
+        return behave
+
+    def streaming(behaviour, method, metadata):
+        def behave(request, context):
+            serving = serve(context, method, metadata, True)
+            has_message = False
+            try:
+                messages = serving.run(lambda: iter(behaviour(request, context)))
+                while True:
+                    try:
+                        message = serving.run(next, messages)
+                    except StopIteration:
+                        break
+                    has_message = True
+                    yield message
+            except BaseException as error:
+                answer(serving, context, error, has_message)
+                raise
+            answer(serving, context, None, has_message)
+
+        return behave
+
+    def traced(handler, method, metadata):
+        is_stream = handler.request_streaming or handler.response_streaming
+        if handler.response_streaming:
+            name = "stream_stream" if handler.request_streaming else "unary_stream"
+            behave = streaming(getattr(handler, name), method, metadata)
+        else:
+            name = "stream_unary" if handler.request_streaming else "unary_unary"
+            behave = unary(getattr(handler, name), method, metadata, is_stream)
+        make = getattr(grpc, name + "_rpc_method_handler")
+        return make(behave, handler.request_deserializer, handler.response_serializer)
 
     class Interceptor(grpc.ServerInterceptor):
         def intercept_service(self, continuation, details):
             handler = continuation(details)
-            if handler is None or handler.unary_unary is None:
-                return handler
+            if handler is None:
+                return None
             return traced(handler, details.method, details.invocation_metadata or ())
 
     return Interceptor()
@@ -1538,23 +2484,25 @@ def _text_of_stack(path, frame):
     return ";".join("%d:%s" % (kind, encode_header(name)) for name, kind in path.stack(frame))
 
 
+def _text_of_labels(labels):
+    return "".join(
+        ",%d:%s" % (key, encode_header(value))
+        if LABEL_TAKES_NAME[key]
+        else ",%d=%d" % (key, value)
+        for key, value in sorted(labels.items())
+    )
+
+
 def _text_of_path(path, elapsed_ns):
     words = ["path", str(path.flags), str(path.sum_ns)]
     words.append("-" if elapsed_ns is None else str(elapsed_ns))
-    for frame, duration_ns, count, flags, reason, labels in path.segments:
-        text = "%d@%s@%d,%d,%d" % (
-            duration_ns,
-            _text_of_stack(path, frame),
-            count,
-            flags,
-            reason,
-        )
-        for key, value in sorted(labels.items()):
-            if LABEL_TAKES_NAME[key]:
-                text += ",%d:%s" % (key, encode_header(value))
-            else:
-                text += ",%d=%d" % (key, value)
-        words.append(text)
+    words.append(format_nonce(path.nonce) if path.nonce else "-")
+    for segment, drag_ns in zip(path.segments, path.drags):
+        frame, duration_ns, count, flags, reason, labels = segment
+        stack = _text_of_stack(path, frame)
+        drag = "-" if drag_ns is None else str(drag_ns)
+        numbers = "%d,%d,%d,%s" % (count, flags, reason, drag)
+        words.append("%d@%s@%s%s" % (duration_ns, stack, numbers, _text_of_labels(labels)))
     return " ".join(words)
 
 
@@ -1562,43 +2510,76 @@ def _bytes_of(text):
     return b"" if text == "-" else base64.b64decode(text + "=" * (-len(text) % 4))
 
 
-def _answer_reply(budget, items):
+def _texts_of(words):
+    return [_bytes_of(word).decode("latin-1") for word in words]
+
+
+def _nonce_of(word):
+    return 0 if word == "-" else int(word, 16)
+
+
+def _answer_call(path, frame, duration_ns, value, nonce):
+    """One call of a reply: its observed time, what came back, the nonce sent with it."""
+    callee = elapsed_ns = None
+    reason = UNSUPPORTED
+    if value != "-":
+        callee, elapsed_ns, reason = read_reply(value, nonce)
+    splice(path, frame, duration_ns, callee, elapsed_ns, reason)
+
+
+def _answer_reply(budget, nonce, items):
     path = Path()
     for item in items:
-        parts = item.split("@")
-        duration_ns = int(parts[0])
+        duration, stack, *reply = item.split("@")
         frame = None
-        for text in parts[1].split(";"):
+        for text in stack.split(";"):
             kind, name = text.split(":")
             frame = path.frame(frame, _bytes_of(name), int(kind))
-        if len(parts) == 2:
-            path.append(frame, duration_ns)
-        elif parts[2] == "-":
-            splice(path, frame, duration_ns, reason=UNSUPPORTED)
+        if reply:
+            _answer_call(path, frame, int(duration), reply[0], _nonce_of(reply[1]))
         else:
-            callee = elapsed_ns = None
-            try:
-                callee, elapsed_ns = decode_header(parts[2])
-            except Refused:
-                pass
-            splice(path, frame, duration_ns, callee, elapsed_ns, UNDECODABLE)
-    data = encode(path, budget, path.sum_ns)
+            path.append(frame, int(duration))
+    data = encode(path, budget, path.sum_ns, nonce)
     return "none" if data is None else "header " + encode_header(data)
 
 
-def _answer(words):
-    if words[0] == "ask":
-        ask = parse_ask([_bytes_of(word).decode("latin-1") for word in words[1:]])
-        if ask is None:
-            return "none"
-        return "%d %d %d" % (ask.version, ask.bytes_max, ask.is_forced)
-    if words[0] == "path":
-        try:
-            return _text_of_path(*decode_header("" if words[1] == "-" else words[1]))
-        except Refused:
-            return "refused"
-    if words[0] == "reply":
-        return _answer_reply(int(words[1]), words[2:])
+def _answer_ask(values):
+    ask = parse_ask(values)
+    if ask is None:
+        return "none"
+    numbers = (ask.version, ask.bytes_max, ask.is_forced, ask.wants_drag)
+    return "%d %d %d %d %s" % (numbers + (ask.graph or "-",))
+
+
+def _answer_onward(bytes_max, values):
+    ask = parse_ask(values)
+    if ask is None:
+        return "none"
+    value = format_ask(min(ask.bytes_max, bytes_max), ask)
+    return "header " + encode_header(value.encode())
+
+
+def _answer_path(value):
+    try:
+        return _text_of_path(*decode_header("" if value == "-" else value))
+    except Refused:
+        return "refused"
+
+
+def _answer(kind, words):
+    if kind == "ask":
+        return _answer_ask(_texts_of(words))
+    if kind == "nonce":
+        nonce = parse_nonce(_texts_of(words))
+        return format_nonce(nonce) if nonce else "none"
+    if kind == "onward":
+        return _answer_onward(int(words[0]), _texts_of(words[1:]))
+    if kind == "path":
+        return _answer_path(words[0])
+    if kind == "reply":
+        return _answer_reply(int(words[0]), _nonce_of(words[1]), words[2:])
+    if kind == "proxy":
+        return "yes" if is_forwarding(_texts_of(words)[0]) else "no"
     return "unknown"
 
 
@@ -1606,7 +2587,7 @@ def conformance():
     """Answers the lines of `cpt metadata --conformance`."""
     for line in sys.stdin:
         words = line.split()
-        print(words[0], _answer(words[1:]), flush=True)
+        print(words[0], _answer(words[1], words[2:]), flush=True)
 
 
 if __name__ == "__main__":
