@@ -4,6 +4,7 @@
  * Critical paths of Node services: one file, no dependencies, Node 18.
  *
  *     caller  --- critical-path: 1;max=2048 -->  this service  --- the same -->  callee
+ *                 critical-path-nonce: 9f86…                       with its own
  *     caller  <-- critical-path-bin: CAEQ… ---   this service  <-- the same ---  callee
  *
  *     const trace = require('./cpt_trace.js');
@@ -16,20 +17,32 @@
  *
  *     cpt metadata --conformance 'node cpt_trace.js --conformance'
  *
- * and the recording (a request, its parts and calls, the walk that finds the path). Bytes of
- * names are kept as strings of one character for each byte ("latin1"), durations as BigInt.
+ * and the recording (a request, its parts and calls, the walk that finds the path), with the
+ * hooks: servers of HTTP, clients of http, http2 and undici, gRPC. Bytes of names are kept as
+ * strings of one character for each byte ("latin1"), durations as BigInt.
+ *
+ * What runs in a handler, or was begun there, belongs to its request until the answer. After it
+ * only what is bound, by bind(), carries anything of it; what serves all requests, but is begun
+ * by one, is begun in detached().
  */
 'use strict';
 
-const {AsyncLocalStorage} = require('node:async_hooks');
+const {AsyncLocalStorage, AsyncResource} = require('node:async_hooks');
+const childProcess = require('node:child_process');
 const {randomBytes} = require('node:crypto');
+const dgram = require('node:dgram');
 const diagnostics = require('node:diagnostics_channel');
 const http = require('node:http');
+const http2 = require('node:http2');
 const https = require('node:https');
 const net = require('node:net');
+const tls = require('node:tls');
+const workers = require('node:worker_threads');
 
 const HEADER_ASK = 'critical-path';
 const HEADER_PATH = 'critical-path-bin';
+const HEADER_NONCE = 'critical-path-nonce';
+const ASK_HEADERS = [HEADER_ASK, HEADER_NONCE];
 const HEADER_TRACEPARENT = 'traceparent';
 const HEADER_TRACESTATE = 'tracestate';
 
@@ -43,9 +56,9 @@ const NAME_BYTES_MAX = 255;
 const U32_MAX = 2 ** 32 - 1;
 const NS_MAX = 2n ** 63n - 1n;
 
-const WORK = 0, NETWORK = 2, UNATTRIBUTED = 3, BLIND_SPOT = 4, TIMEOUT = 5, FOLDED = 6;
+const WORK = 0, QUEUE = 1, NETWORK = 2, UNATTRIBUTED = 3, BLIND_SPOT = 4, TIMEOUT = 5, FOLDED = 6;
 const OTHER = 14;
-const REASON = {NONE: 0, UNSUPPORTED: 1, SIZE: 3, UNDECODABLE: 4, FAILED: 5, CACHED: 6};
+const REASON = {NONE: 0, UNSUPPORTED: 1, SIZE: 3, UNDECODABLE: 4, FAILED: 5, CACHED: 6, LIMIT: 8};
 const UNORDERED = 1, INCOMPLETE = 2, APPROXIMATE = 4; // flags of a path
 const OVERCOUNT = 1, IS_FOLDED = 2; // flags of a segment
 const LABEL_EXCESS = 5, LABEL_STATUS = 6;
@@ -79,7 +92,8 @@ function parseAsk(values) {
   if (match === null || !(Number(match[1]) >= 1 && Number(match[1]) <= NUMBER_MAX)) {
     return null;
   }
-  const ask = {version: Number(match[1]), bytesMax: BYTES_DEFAULT, isForced: false};
+  const ask = {version: Number(match[1]), bytesMax: BYTES_DEFAULT, isForced: false,
+    wantsDrag: false, graph: null, delayNs: null, delayAt: null, delayBurns: false};
   for (const [, key, value] of match[2].matchAll(PARAMETER)) {
     if (key === 'max') {
       if (value === undefined || !/^[0-9]+$/.test(value)) return null;
@@ -87,14 +101,50 @@ function parseAsk(values) {
     } else if (key === 'forced') {
       if (value !== undefined && value !== '?0' && value !== '?1') return null;
       ask.isForced = value !== '?0';
+    } else {
+      noteParameter(ask, key, value);
     }
   }
   return ask;
 }
 
-/** The value of the header for a callee; forcing ends at the entry. */
-function formatAsk(bytesMax) {
-  return `1;max=${bytesMax}`;
+const HEX = /^"(?!0{16})([0-9a-f]{16})"$/;
+
+/** A parameter that older services skip; one that is malformed counts as absent. */
+function noteParameter(ask, key, value) {
+  const isTrue = value === undefined || value === '?1';
+  const hex = value !== undefined && HEX.test(value) ? value.slice(1, -1) : null;
+  if (key === 'drag') ask.wantsDrag = isTrue;
+  else if (key === 'graph') ask.graph = hex;
+  else if (key === 'at') ask.delayAt = hex;
+  else if (key === 'burn') ask.delayBurns = isTrue;
+  else if (key === 'delay') {
+    ask.delayNs = /^[0-9]+$/.test(value) && /[1-9]/.test(value) ? value.replace(/^0+/, '') : null;
+  }
+}
+
+/** The value of the header for the callees of a request that came with this ask. Forcing ends
+ * at the entry. An experiment goes on, and so do drags; the graph does not, as none is kept
+ * here, so that what is below this service is a block in the graph of its caller. */
+function formatAsk(bytesMax, {delayNs = null, delayAt = null, delayBurns, wantsDrag} = {}) {
+  const delay = delayNs === null || delayAt === null ? ''
+    : `;delay=${delayNs};at="${delayAt}"${delayBurns ? ';burn' : ''}`;
+  return `1;max=${bytesMax}${delay}${wantsDrag ? ';drag' : ''}`;
+}
+
+// --- The nonce, which tells the path of this ask from one that a cache has kept ---
+
+/** A new one: 16 hex digits, not all 0. */
+function newNonce() {
+  for (;;) {
+    const nonce = randomBytes(8).toString('hex');
+    if (/[^0]/.test(nonce)) return nonce;
+  }
+}
+
+/** The number that all values of critical-path-nonce say; 0n: none, or malformed. */
+function parseNonce(values) {
+  return values.length === 1 && /^[0-9a-f]{16}$/.test(values[0]) ? BigInt(`0x${values[0]}`) : 0n;
 }
 
 // --- The trace context, as W3C has it ---
@@ -145,7 +195,8 @@ function traceContext(parents, states, isTraced = false, counters = {}) {
 
 // --- A path ---
 
-/** Frames {parent or -1, name, kind}; segments {frame, ns, count, flags, reason, labels}. */
+/** Frames {parent or -1, name, kind}; segments {frame, ns, count, flags, reason, labels, drag},
+ * the drag null where it is not known. */
 class Path {
   constructor() {
     this.frames = [];
@@ -170,11 +221,11 @@ class Path {
     return this.frames.length - 1;
   }
 
-  append(frame, ns, {count = 1, flags = 0, reason = 0, labels = new Map()} = {}) {
+  append(frame, ns, {count = 1, flags = 0, reason = 0, labels = new Map(), drag = null} = {}) {
     if (ns <= 0n) return null;
     if (this.sumNs + ns > NS_MAX) throw new Refused('the durations are not below 2^63 ns');
     this.sumNs += ns;
-    const segment = {frame, ns, count, flags, reason, labels};
+    const segment = {frame, ns, count, flags, reason, labels, drag};
     this.segments.push(segment);
     return segment;
   }
@@ -196,8 +247,9 @@ const COLUMNS = new Map([
   [9, {base: 9}], [10, {base: 9, isWide: true}], [11, {base: 9, isShort: true}],
   [12, {base: 9, isShort: true}], [13, {base: 9, isShort: true}],
   [14, {base: 14}], [15, {base: 14}], [16, {base: 14, isShort: true}],
-  [17, {base: 14, isWide: true}],
+  [17, {base: 14, isWide: true}], [18, {base: 9, isShort: true, isWide: true}],
 ]);
+const FIELD_DRAG = 18, FIELD_NONCE = 19;
 
 class Reader {
   constructor(data) {
@@ -244,6 +296,12 @@ class Reader {
     if (this.at > this.end) throw new Refused('a field goes beyond the end');
   }
 
+  fixed64() {
+    this.at += 8;
+    if (this.at > this.end) throw new Refused('a field goes beyond the end');
+    return this.data.readBigUInt64LE(this.at - 8);
+  }
+
   column(field, wireType, column) {
     const end = this.end;
     let isOne = wireType === 0;
@@ -268,7 +326,7 @@ class Reader {
 function readMessage(data) {
   if (data.length > READ_BYTES_MAX) throw new Refused(`more than ${READ_BYTES_MAX} bytes`);
   const reader = new Reader(data);
-  const message = {scalars: [], names: [], columns: new Map()};
+  const message = {scalars: [], names: [], columns: new Map(), nonce: 0n};
   let nameBytes = 0;
   for (const field of COLUMNS.keys()) message.columns.set(field, []);
   while (reader.at < reader.end) {
@@ -277,8 +335,8 @@ function readMessage(data) {
     const field = Math.floor(Number(tag) / 8);
     const wireType = Number(tag) % 8;
     if (field === 0) throw new Refused('field 0');
-    const isKnown = field <= 17;
-    const wanted = field <= 4 ? [0] : field === 5 ? [2] : [0, 2];
+    const isKnown = field <= FIELD_NONCE;
+    const wanted = field <= 4 ? [0] : field === 5 ? [2] : field === FIELD_NONCE ? [1] : [0, 2];
     if (isKnown && !wanted.includes(wireType)) {
       throw new Refused(`field ${field} has wire type ${wireType}`);
     }
@@ -286,6 +344,8 @@ function readMessage(data) {
       reader.skip(wireType);
     } else if (field <= 4) {
       message.scalars[field] = BigInt(reader.varint());
+    } else if (field === FIELD_NONCE) {
+      message.nonce = reader.fixed64();
     } else if (field === 5) {
       const bytes = reader.length();
       nameBytes += bytes + 1;
@@ -312,7 +372,9 @@ function checkMessage({scalars, names, columns}) {
     if (missing < 0 || (missing > 0 && !isShort)) {
       throw new Refused(`field ${field} and ${base} differ in length`);
     }
-    for (let i = 0; i < missing; i++) column.push(0);
+    // without one number of theirs no drag is known
+    const isAbsent = field === FIELD_DRAG && column.length === 0;
+    for (let i = 0; i < missing && !isAbsent; i++) column.push(field === FIELD_DRAG ? 0n : 0);
   }
   if (names.some((name) => name.includes('\0'))) throw new Refused('a name has a NUL byte');
 }
@@ -356,7 +418,18 @@ function readLabels({names, columns}) {
   return labels;
 }
 
-/** The path in the bytes of a callee, and its elapsedNs or null. Throws Refused. */
+/** The drags of segments of these durations, by what field 18 says. */
+function readDrags(numbers, durations) {
+  let lastNs = 0n;
+  return numbers.map((number, row) => {
+    if (number === 2n) return null;
+    if (number > 2n) lastNs = number - 3n;
+    return number === 0n || lastNs > durations[row] ? durations[row] : lastNs;
+  });
+}
+
+/** The path in the bytes of a callee, its elapsedNs or null, and its nonce or 0n. Throws
+ * Refused. */
 function decode(data) {
   const message = readMessage(data);
   const path = new Path();
@@ -365,6 +438,7 @@ function decode(data) {
   const labels = readLabels(message);
   const [frames, durations, counts, flags, reasons] =
     [9, 10, 11, 12, 13].map((field) => message.columns.get(field));
+  const drags = readDrags(message.columns.get(FIELD_DRAG), durations);
   for (let row = 0; row < frames.length; row++) {
     if (frames[row] >= path.frames.length || durations[row] === 0n ||
         counts[row] === U32_MAX || flags[row] > 65535 || reasons[row] > 255) {
@@ -372,7 +446,7 @@ function decode(data) {
     }
     path.append(frames[row], durations[row], {
       count: counts[row] + 1, flags: flags[row], reason: reasons[row],
-      labels: labels.get(row),
+      labels: labels.get(row), drag: drags[row],
     });
   }
   const sumNs = message.scalars[3] || 0n;
@@ -383,7 +457,8 @@ function decode(data) {
     throw new Refused(`the segments add up to ${path.sumNs}, not ${sumNs}`);
   }
   path.flags = Number((message.scalars[4] || 0n) & 0xffffffffn);
-  return {path, elapsedNs: message.scalars[2] === undefined ? null : message.scalars[2]};
+  const elapsedNs = message.scalars[2] === undefined ? null : message.scalars[2];
+  return {path, elapsedNs, nonce: message.nonce};
 }
 
 function encodeBase64(data) {
@@ -422,7 +497,8 @@ function varintBytes(value) {
 
 /** What encode() cuts down: copies of a path's tables. */
 class Form {
-  constructor(path, elapsedNs) {
+  constructor(path, elapsedNs, nonce) {
+    this.nonce = nonce;
     this.frames = path.frames.slice();
     this.segments = path.segments.map((segment) => ({...segment}));
     this.flags = path.flags;
@@ -499,6 +575,10 @@ class Form {
       putVarint(out, (field << 3) | 2);
       putVarint(out, packed.length);
       for (const byte of packed) out.push(byte);
+    }
+    if (this.nonce !== 0n) {
+      putVarint(out, (FIELD_NONCE << 3) | 1);
+      for (let shift = 0n; shift < 64n; shift += 8n) out.push(Number((this.nonce >> shift) & 255n));
     }
     return Buffer.from(out);
   }
@@ -719,8 +799,8 @@ class Folding {
 }
 
 /** The bytes of a path, at most bytesMax; null if nothing fits. */
-function encode(path, bytesMax = BYTES_DEFAULT, elapsedNs = null) {
-  const form = new Form(path, elapsedNs);
+function encode(path, bytesMax = BYTES_DEFAULT, elapsedNs = null, nonce = 0n) {
+  const form = new Form(path, elapsedNs, nonce);
   let data = form.message();
   if (data.length > bytesMax && form.segments.length !== 0) {
     mergeNeighbours(form);
@@ -812,52 +892,110 @@ function splice(path, callFrame, observedNs,
   }
 }
 
+/** What the value of critical-path-bin that answered an ask with this nonce says, for splice();
+ * null: none came. The path of another ask, which a cache has kept, says nothing. */
+function readReply(value, nonce, missing = REASON.UNSUPPORTED) {
+  if (value === null) return {reason: missing};
+  try {
+    const {path: callee, elapsedNs, nonce: its} = decodeHeader(value);
+    if (its !== 0n && its !== nonce) return {reason: REASON.CACHED};
+    return {callee, elapsedNs, reason: REASON.UNDECODABLE};
+  } catch (error) {
+    if (error instanceof Refused) return {reason: REASON.UNDECODABLE};
+    throw error;
+  }
+}
+
 // --- Recording a request ---
 
 const SPANS_MAX = 1000; // parts and calls of a request; more are lost, and the path says so
 const NAMES_MAX = 1000; // names that requests of a service may invent
 
-// The span in which the current asynchronous context is.
+// The span in which the current asynchronous context is. Sockets, timers and loops that a request
+// began have it for as long as they live; so the end of the request empties its spans, and what
+// such a thing does later is on no path, nor does it keep the request in memory.
 const current = new AsyncLocalStorage();
 
-// The trace context that calls carry, as headers; also of a request that is not traced.
+// {headers} that calls carry, also of a request that is not traced: its trace context, and what
+// passes through. The end of the answer takes them away.
 const carried = new AsyncLocalStorage();
 
-// Headers of proxies: such a request comes from outside, from any peer.
-const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip', 'cf-connecting-ip'];
+// Headers of proxies, which tell who stands behind the sender: such a request comes from
+// outside, from any peer. By what names are, begin with and end with, as in
+// wire/forwarding-headers.txt: `cpt metadata --conformance` says whether all are here.
+const FORWARDING = ['via', 'cdn-loop', 'forwarded', 'x-forwarded', 'remote-addr'];
+const FORWARDING_BEGINS = ['forwarded-', 'x-forwarded-', 'x-original-'];
+const FORWARDING_ENDS = ['-forwarded-for', '-via', '-ip', '-ipv4', '-ipv6', 'clientip',
+  'socketip', 'realip', 'sourceip', '-remote-addr', '-remote-address', '-client-address',
+  '-external-address', '-viewer-address'];
+
+const HEADERS_MAX = 128; // of a request from a trusted caller: nothing is hidden among more
+
+/** Whether a header of this name says that a program sent the request on for another. */
+function isForwarding(header) {
+  const name = header.toLowerCase();
+  return FORWARDING.includes(name) || FORWARDING_BEGINS.some((part) => name.startsWith(part)) ||
+    FORWARDING_ENDS.some((part) => name.endsWith(part));
+}
+
+/** Whether a request with these raw headers, names and values in turn, comes from outside. */
+function isForwarded(raw) {
+  return raw.length > 2 * HEADERS_MAX || raw.some((text, i) => i % 2 === 0 && isForwarding(text));
+}
 
 /** A part or a call: a name, an interval, the span that it began in. */
 class Span {
   constructor(request, parent, name, isCall, startNs) {
     Object.assign(this, {request, parent, name, isCall, startNs});
     this.endNs = null;
+    this.queueNs = 0n; // of a call, before it had a connection
+    this.nonce = 0n;
     this.reply = null;
     this.reason = REASON.UNSUPPORTED;
     this.isTimeout = false;
     this.status = null;
+  }
+
+  /** Whatever still has this span keeps nothing else alive, and adds nothing to the request. */
+  empty() {
+    this.request = null;
+    this.parent = null;
+    this.reply = null;
   }
 }
 
 /**
  * What requests of this process have in common.
  *
- * trust    networks of callers that get paths ('10.0.0.0/8'), or a function of the peer's
- *          address; by default no caller gets one
- * callees  {'host:port': 'B'}: who is asked for paths, and the service's name there
- * method   a function of a URL's path: the method's name; by default the path itself
- * onPath   is called with the Path of each request that is traced, after its end
+ * role             'entry': requests come from outside, and a caller must be trusted; 'inner':
+ *                  only services reach it, and each gets paths, through proxies, too
+ * trust            of an entry: networks of callers that get paths ('10.0.0.0/8'), or a function
+ *                  of the peer's address; by default no caller gets one
+ * trustsForwarded  of an entry: trusts a peer also with requests that it has sent on for others
+ * callees          {'host:port': 'B'}: who is asked for paths, and the service's name there; by
+ *                  what the connection is made to, 'host:port' or the path of a socket
+ * bytesMax         of a path, before base64
+ * headersBytesMax  of all headers of an answer, which proxies limit; by default what fits each
+ * method           a function of a URL's path: the method's name; by default the path itself
+ * onPath           is called with the Path of each request that is traced, after its end
  */
 class Service {
-  constructor(name, {trust = [], callees = {}, bytesMax = BYTES_DEFAULT, method = (path) => path,
-    onPath = null, clock = process.hrtime.bigint} = {}) {
+  constructor(name, {role = 'entry', trust = [], trustsForwarded = false, callees = {},
+    bytesMax = BYTES_DEFAULT, headersBytesMax = null, method = (path) => path, onPath = null,
+    clock = process.hrtime.bigint} = {}) {
+    if (role !== 'entry' && role !== 'inner') throw new TypeError(`${role} is no role`);
     this.name = name;
+    this.isInner = role === 'inner';
+    this.trustsForwarded = trustsForwarded;
+    this.headersBytesMax = headersBytesMax;
     this.callees = new Map(Object.entries(callees));
     this.bytesMax = Math.min(bytesMax, BYTES_CEILING);
     this.method = method;
     this.onPath = onPath;
     this.clock = clock;
     this.counters = {requestsTraced: 0, asksMalformed: 0, asksUntrusted: 0, repliesRefused: 0,
-      traceparentsRefused: 0, tracestatesRefused: 0, errors: 0};
+      repliesStale: 0, pathsWithoutRoom: 0, callsWithoutRoom: 0, traceparentsRefused: 0,
+      tracestatesRefused: 0, passedRefused: 0, errors: 0};
     this.names = new Set();
     this.isTrusted = typeof trust === 'function' ? trust : trustOf(trust);
   }
@@ -873,8 +1011,14 @@ class Service {
     return name;
   }
 
+  /** Whether a caller may have paths, and what it sends along goes on to callees. */
+  trusts(peer, isForwarded) {
+    if (this.isInner) return true;
+    return (!isForwarded || this.trustsForwarded) && Boolean(this.isTrusted(peer));
+  }
+
   /** The request, if it is to be traced: if a trusted caller asks. Else null. */
-  begin(path, asks, peer, isForwarded = false) {
+  begin(path, asks, peer, isForwarded = false, nonces = []) {
     try {
       if (asks.length === 0) return null;
       const ask = parseAsk(asks);
@@ -882,17 +1026,63 @@ class Service {
         this.counters.asksMalformed++;
         return null;
       }
-      if (isForwarded || !this.isTrusted(peer)) {
+      if (!this.trusts(peer, isForwarded)) {
         this.counters.asksUntrusted++;
         return null;
       }
       this.counters.requestsTraced++;
-      return new Request(this, this.nameOf(this.name, this.method(path)), ask);
+      return new Request(this, this.nameOf(this.name, this.method(path)), ask, parseNonce(nonces));
     } catch {
       this.counters.errors++;
       return null;
     }
   }
+
+  /** What calls of a request carry, which came with these raw headers, names and values in turn.
+   * A stranger's baggage and identities of B3 end here. */
+  carry(raw, peer, isTraced) {
+    const context = {headers: null};
+    try {
+      context.headers = traceContext(rawValues(raw, HEADER_TRACEPARENT),
+        rawValues(raw, HEADER_TRACESTATE), isTraced, this.counters);
+      const passed = passedOn(raw, this.counters);
+      if (Object.keys(passed).length !== 0 && this.trusts(peer, isForwarded(raw))) {
+        Object.assign(context.headers, passed);
+      }
+    } catch {
+      this.counters.errors++;
+    }
+    return context;
+  }
+}
+
+const PASSED_BYTES_MAX = 8192; // of one header, as W3C has it for baggage
+
+/** The headers of groups of which a caller's or another tracer's are never mixed with ours. */
+function groupOf(header) {
+  const name = header.toLowerCase();
+  if (name === HEADER_TRACEPARENT || name === HEADER_TRACESTATE) return 'trace';
+  if (name === 'b3' || name.startsWith('x-b3-')) return 'b3';
+  return name === 'baggage' ? name : null;
+}
+
+/** The raw headers that pass through a service unread: those of B3, and baggage, of which several
+ * are one list. */
+function passedOn(raw, counters) {
+  const passed = {};
+  const names = new Set(raw.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  for (const name of names) {
+    const group = groupOf(name);
+    if (group === null || group === 'trace') continue;
+    const values = rawValues(raw, name);
+    const value = values.join(',');
+    if (value.length <= PASSED_BYTES_MAX && (values.length === 1 || group === 'baggage')) {
+      passed[name] = value;
+    } else {
+      counters.passedRefused++;
+    }
+  }
+  return passed;
 }
 
 /** Whether an address lies in one of the networks. */
@@ -914,11 +1104,12 @@ function trustOf(networks) {
 
 /** One request that is traced. */
 class Request {
-  constructor(service, name, ask) {
+  constructor(service, name, ask, nonce = 0n) {
     this.service = service;
+    this.ask = ask;
+    this.nonce = nonce;
     this.bytesMax = Math.min(ask.bytesMax, service.bytesMax);
     this.isIncomplete = false;
-    this.header = null;
     this.path = null;
     this.spans = [];
     this.root = new Span(this, null, name, false, service.clock());
@@ -936,20 +1127,35 @@ class Request {
     return span;
   }
 
-  /** The value of the header critical-path-bin, or null. Ends the request: what comes later
-   * is on no path. */
-  end() {
-    if (this.root.endNs !== null) return this.header;
+  /** Ends the request: what comes later is on no path. */
+  finish() {
+    if (this.root.endNs !== null) return;
     this.root.endNs = this.service.clock();
     try {
       this.path = this.makePath();
-      const data = encode(this.path, this.bytesMax, this.path.sumNs);
-      this.header = data === null ? null : encodeBase64(data);
       if (this.service.onPath !== null) this.service.onPath(this.path);
     } catch {
       this.service.counters.errors++;
     }
-    return this.header;
+    for (const span of this.spans) span.empty();
+    this.root.empty();
+    this.spans = [];
+  }
+
+  /** The value of the header critical-path-bin, of at most bytesLeft before base64; null: there
+   * is no path, or no room for it. Ends the request. */
+  end(bytesLeft = BYTES_CEILING) {
+    this.finish();
+    if (this.path === null) return null;
+    try {
+      const bytesMax = Math.min(this.bytesMax, bytesLeft);
+      const data = encode(this.path, bytesMax, this.path.sumNs, this.nonce);
+      if (data !== null) return encodeBase64(data);
+      this.service.counters.pathsWithoutRoom++;
+    } catch {
+      this.service.counters.errors++;
+    }
+    return null;
   }
 
   /** The frame of a span below those of the spans that it began in. */
@@ -959,7 +1165,8 @@ class Request {
     for (; at !== null && !frames.has(at); at = at.parent) missing.push(at);
     let frame = at === null ? -1 : frames.get(at);
     for (const one of missing.reverse()) {
-      frame = path.frame(frame, one.name === null ? '' : one.name, one.name === null ? OTHER : WORK);
+      const [name, kind] = one.name === null ? ['', OTHER] : [one.name, WORK];
+      frame = path.frame(frame, name, kind);
       frames.set(one, frame);
     }
     return frame;
@@ -979,21 +1186,16 @@ class Request {
   }
 
   splice(path, frame, span, observedNs) {
-    let how = {reason: span.reason};
     if (span.isTimeout) {
       appendKind(path, frame, TIMEOUT, observedNs);
     } else {
-      try {
-        if (span.reply !== null) {
-          const {path: callee, elapsedNs} = decodeHeader(span.reply);
-          how = {callee, elapsedNs, reason: span.reason};
-        }
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        this.service.counters.repliesRefused++;
-        how = {reason: REASON.UNDECODABLE};
+      const queueNs = span.queueNs < observedNs ? span.queueNs : observedNs;
+      const how = readReply(span.reply, span.nonce, span.reason);
+      if (span.reply !== null && how.callee === undefined) {
+        this.service.counters[how.reason === REASON.CACHED ? 'repliesStale' : 'repliesRefused']++;
       }
-      splice(path, frame, observedNs, how);
+      appendKind(path, frame, QUEUE, queueNs);
+      splice(path, frame, observedNs - queueNs, how);
     }
     if (span.status !== null && observedNs > 0n) {
       path.segments[path.segments.length - 1].labels.set(LABEL_STATUS, span.status);
@@ -1058,20 +1260,81 @@ function walk(root, spans) {
   return {steps: steps.reverse(), isApproximate: others !== 0};
 }
 
+/** The span above what begins now; null: no request is traced here, or it has its answer. */
+function above() {
+  const span = current.getStore();
+  return span === undefined || span === null || span.request === null ? null : span;
+}
+
+/** An error of ours, in the current request or one that has its answer. */
+function countError(span = above()) {
+  if (span && span.request) span.request.service.counters.errors++;
+}
+
 /** A new span of the current request; null if there is none. */
 function enter(name, isCall) {
-  const above = current.getStore();
-  if (above === undefined || above === null) return null;
+  const span = above();
+  if (span === null) return null;
   try {
-    return above.request.open(above, name(above.request.service), isCall);
+    return span.request.open(span, name(span.request.service), isCall);
   } catch {
-    above.request.service.counters.errors++;
+    countError(span);
     return null;
   }
 }
 
 function leave(span) {
-  if (span !== null && span.endNs === null) span.endNs = span.request.service.clock();
+  if (span !== null && span.request !== null && span.endNs === null) {
+    span.endNs = span.request.service.clock();
+  }
+}
+
+/** Runs in a span, and with what calls carry. */
+function runIn(span, context, run) {
+  return carried.run(context, () => current.run(span, run));
+}
+
+function isThenable(value) {
+  return value !== null && typeof value === 'object' && typeof value.then === 'function';
+}
+
+/**
+ * detached(() => startPool()): what begins in it belongs to no request. For workers, loops and
+ * timers that serve all requests, and are started by the first one.
+ */
+function detached(run) {
+  return runIn(undefined, undefined, run);
+}
+
+/**
+ * queue.push(bind(() => …)): a task of this request, wherever it runs. Its calls are those of
+ * the request until the answer. After that they ask for no path, but carry the request's
+ * traceparent; if the task is a promise, until that is settled.
+ */
+function bind(run) {
+  const span = current.getStore();
+  const {headers} = carried.getStore() || {headers: null};
+  return function bound(...words) {
+    const context = {headers};
+    const result = runIn(span, context, () => run.apply(this, words));
+    return isThenable(result) ? after(result, () => {
+      context.headers = null;
+    }) : result;
+  };
+}
+
+/** The promise, after whose end something is done. */
+function after(promise, end) {
+  return promise.then(
+    (value) => {
+      end();
+      return value;
+    },
+    (error) => {
+      end();
+      throw error;
+    },
+  );
 }
 
 /** await part('rank', async () => …): in it time belongs to "S: rank". */
@@ -1085,20 +1348,11 @@ function part(name, run) {
     leave(span);
     throw error;
   }
-  if (result === null || typeof result !== 'object' || typeof result.then !== 'function') {
+  if (!isThenable(result)) {
     leave(span);
     return result;
   }
-  return result.then(
-    (value) => {
-      leave(span);
-      return value;
-    },
-    (error) => {
-      leave(span);
-      throw error;
-    },
-  );
+  return after(result, () => leave(span));
 }
 
 /**
@@ -1112,20 +1366,40 @@ class Call {
   constructor(callee, method, isAsked = true) {
     this.span = enter((service) => service.nameOf(callee, method), true);
     this.isAsked = isAsked;
+    this.isCrowded = false; // its other headers leave no room for an ask
     this.headers = {};
     if (this.span !== null && isAsked) {
-      this.headers[HEADER_ASK] = formatAsk(this.span.request.bytesMax);
+      const {bytesMax, ask} = this.span.request;
+      this.headers[HEADER_ASK] = formatAsk(bytesMax, ask);
+      this.headers[HEADER_NONCE] = newNonce();
+      this.span.nonce = parseNonce([this.headers[HEADER_NONCE]]);
     }
-    Object.assign(this.headers, carried.getStore());
+    Object.assign(this.headers, carriedHeaders());
+  }
+
+  /** Takes the ask away unless there is room for it beside these other headers of the call, as
+   * pairs: a client that knows them says so before it sends those of the call. */
+  beside(pairs, targetBytes = 0) {
+    if (this.headers[HEADER_ASK] === undefined || hasRoomForAsk(pairs, targetBytes)) return;
+    for (const name of ASK_HEADERS) delete this.headers[name];
+    this.isAsked = false;
+    this.isCrowded = true;
+    this.span.request.service.counters.callsWithoutRoom++;
+  }
+
+  isOver() {
+    return this.span === null || this.span.request === null || this.span.endNs !== null;
   }
 
   /** The answer has come, with one value of the header, or an array of them. */
   reply(values, status = 0, isCached = false) {
-    const span = this.span;
-    if (span === null || span.endNs !== null) return;
+    const {span} = this;
+    if (this.isOver()) return;
     leave(span);
     const list = values === undefined || values === null ? [] : [].concat(values);
-    if (this.isAsked && isCached) {
+    if (this.isCrowded) {
+      span.reason = REASON.LIMIT;
+    } else if (this.isAsked && isCached) {
       span.reason = REASON.CACHED;
     } else if (this.isAsked && list.length > 1) {
       span.reason = REASON.UNDECODABLE;
@@ -1139,13 +1413,29 @@ class Call {
 
   /** There is no answer. */
   fail(isTimeout = false) {
-    const span = this.span;
-    if (span === null || span.endNs !== null) return;
+    const {span} = this;
+    if (this.isOver()) return;
     leave(span);
     span.isTimeout = isTimeout;
     span.reason = REASON.FAILED;
     span.status = isTimeout ? 'DEADLINE' : 'UNAVAILABLE';
   }
+
+  /** It had to wait so long for a connection. */
+  queued(ns) {
+    if (!this.isOver()) this.span.queueNs = ns;
+  }
+}
+
+/** The headers of the ask that a call has. */
+function askNames(one) {
+  return ASK_HEADERS.filter((name) => one.headers[name] !== undefined);
+}
+
+/** What a call carries now: {name: value}. */
+function carriedHeaders() {
+  const context = carried.getStore();
+  return context === undefined || context.headers === null ? {} : context.headers;
 }
 
 // --- The server ---
@@ -1176,63 +1466,185 @@ function without(headers, header) {
   return headers.filter((_, i) => !isPath(headers[i - (i % 2)]));
 }
 
-/** The values that headers of writeHead() have for one. */
-function valuesIn(headers, header) {
-  const pairs = !Array.isArray(headers) ? Object.entries(headers)
-    : headers.length !== 0 && Array.isArray(headers[0]) ? headers
-      : headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1]]] : []));
-  return pairs.filter(([name]) => String(name).toLowerCase() === header)
-    .flatMap(([, value]) => value);
+/** The pairs of names and values that the headers of writeHead() are. */
+function pairsOf(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers);
+  if (headers.length !== 0 && Array.isArray(headers[0])) return headers;
+  return headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1]]] : []));
 }
 
-/** Adds the path to a response; a cache between must not give it to those who did not ask. */
-function addPath(response, value, words) {
-  const isHeaders = (word) => word !== null && typeof word === 'object';
-  const varies = [response.getHeader('vary') ?? [], words.filter(isHeaders)
-    .flatMap((word) => valuesIn(word, 'vary')), HEADER_ASK].flat();
+function isNamed(header) {
+  return ([name]) => String(name).toLowerCase() === header;
+}
+
+// --- Room for a path among other headers ---
+
+const HEADERS_BYTES_HTTP = 4096; // of all headers: what nginx takes by default
+const HEADERS_BYTES_GRPC = 8192; // the limit of most implementations
+const GRPC_HEAD_BYTES = 230; // :status, content-type and the encodings
+const HEADERS_BYTES_KEPT = 512; // for what servers and proxies add: Date, Server, Via, …
+
+const HEADERS_BYTES_EACH = 88; // of the limit, for each header of a head: Varnish takes 54
+const HEADERS_OF_NODE = 4; // Date, Connection, Keep-Alive, Content-Length
+
+// All that servers on grpc++, and many of HTTP, take of a request's headers. Of these for what
+// a client's library adds by itself, and for an ask and its nonce with their names.
+const HEADERS_BYTES_REQUEST = 8192;
+const HEADERS_BYTES_LIBRARY = 512;
+const HEADERS_BYTES_ASK = 256;
+
+/** Whether a request has room for an ask beside these pairs of names and values: else its callee
+ * might refuse it. A value in a list is a header. */
+function hasRoomForAsk(pairs, targetBytes) {
+  const sizes = pairs.flatMap(([name, values]) => [].concat(values)
+    .map((value) => String(name).length + valueBytes(name, value) + 32));
+  const bytes = sizes.reduce((sum, size) => sum + size, targetBytes);
+  const kept = HEADERS_BYTES_KEPT + HEADERS_BYTES_LIBRARY + HEADERS_BYTES_ASK;
+  return bytes + kept <= HEADERS_BYTES_REQUEST &&
+    sizes.length + ASK_HEADERS.length <= HEADERS_BYTES_HTTP / HEADERS_BYTES_EACH;
+}
+
+/** Of a value, which gRPC may send in base64. */
+function valueBytes(name, value) {
+  if (Buffer.isBuffer(value) || String(name).endsWith('-bin')) return Math.ceil(value.length * 4 / 3);
+  return Buffer.byteLength(String(value));
+}
+
+/** The bytes of a path, before base64, that are left beside headersBytes of other headers. */
+function pathBytesLeft(headersBytesMax, headersBytes) {
+  return Math.max(0, Math.floor(((headersBytesMax - HEADERS_BYTES_KEPT - headersBytes) * 3) / 4));
+}
+
+/** The bytes of a head of HTTP with these pairs of names and values. */
+function headBytes(statusLine, pairs) {
+  const lines = pairs.flatMap(([name, values]) => [].concat(values)
+    .map((value) => String(name).length + String(value).length + 4));
+  return statusLine.length + 2 + lines.reduce((sum, bytes) => sum + bytes, 2);
+}
+
+function statusLineOf(response, [status, words]) {
+  const isHttp2 = response.stream !== undefined; // has no message, and warns if one asks for it
+  const message = typeof words === 'string' ? words : isHttp2 ? '' : response.statusMessage;
+  return `HTTP/1.1 ${status} ${message || http.STATUS_CODES[status] || 'unknown'}`;
+}
+
+// --- Servers of HTTP ---
+
+/** The headers of writeHead() with these, in the form that they have. */
+function withPairs(headers, pairs) {
+  if (!Array.isArray(headers)) return {...headers, ...Object.fromEntries(pairs)};
+  return headers.concat(Array.isArray(headers[0]) ? pairs : pairs.flat());
+}
+
+/** The bytes that others, which are all headers of a head, and the target of its request leave
+ * for a path: nginx that caches keeps the target where it reads the head. */
+function bytesOfHead(service, statusLine, others, targetBytes) {
+  const limit = service.headersBytesMax ?? HEADERS_BYTES_HTTP;
+  const count = others.flatMap(([, values]) => values).length + HEADERS_OF_NODE;
+  return count > limit / HEADERS_BYTES_EACH ? 0
+    : pathBytesLeft(limit, headBytes(statusLine, others) + targetBytes);
+}
+
+/** Adds the path to a response, if there is room for it beside all that is there now; a cache
+ * between must not give it to those who did not ask. */
+function addPath(service, request, response, words, targetBytes) {
+  const at = words.findIndex((word) => word !== null && typeof word === 'object');
+  const given = at < 0 ? [] : pairsOf(words[at]);
+  const names = new Set(given.map(([name]) => String(name).toLowerCase()));
+  const set = Object.entries(response.getHeaders());
+  const all = [...set.filter(([name]) => !names.has(name)), ...given];
+  const varies = all.filter(isNamed('vary')).flatMap(([, value]) => value).join(', ');
+  const isThere = varies.toLowerCase().split(/ *, */)
+    .some((word) => word === HEADER_ASK || word === '*');
+  const vary = ['Vary', isThere ? varies : varies === '' ? HEADER_ASK : `${varies}, ${HEADER_ASK}`];
+  const others = [...all.filter((pair) => !isNamed('vary')(pair)), vary, [HEADER_PATH, '']];
+  const value = request.end(bytesOfHead(service, statusLineOf(response, words), others,
+    targetBytes));
+  if (value === null) return words;
+  // setHeader() would change how headers of writeHead() are taken that stand alone
+  if (at >= 0 && set.length === 0 && response.stream === undefined) {
+    return words.map((word, i) => (i !== at ? word
+      : withPairs(without(word, 'vary'), [vary, [HEADER_PATH, value]])));
+  }
   response.setHeader(HEADER_PATH, value);
-  response.setHeader('Vary', varies.join(', '));
-  return words.map((word) => (isHeaders(word) ? without(word, 'vary') : word));
+  response.setHeader(...vary);
+  return words.map((word, i) => (i === at ? without(word, 'vary') : word));
 }
 
-/** Adds the path to the head of a response, when it is written. */
-function hookHead(service, request, response) {
-  const writeHead = response.writeHead;
+/** Adds the path to the head of a response, when it is written, and ends what the request
+ * carries with the answer. */
+function hookAnswer(service, request, response, context) {
+  const {writeHead, end} = response;
+  const targetBytes = response.req?.url?.length ?? 0; // frameworks change it
+  let open = request;
+  const over = () => {
+    context.headers = null;
+    if (open !== null) open.finish();
+    open = null;
+  };
   response.writeHead = function hooked(...words) {
     try {
       if (!this.headersSent) {
         this.removeHeader(HEADER_PATH);
         words = words.map((word) =>
           word !== null && typeof word === 'object' ? without(word, HEADER_PATH) : word);
-        const value = request === null ? null : request.end();
-        if (value !== null) words = addPath(this, value, words);
+        if (open !== null) words = addPath(service, open, this, words, targetBytes);
       }
     } catch {
       service.counters.errors++;
     }
-    return writeHead.apply(this, words);
+    const result = writeHead.apply(this, words);
+    open = null;
+    return result;
+  };
+  response.end = function ended(...words) {
+    const result = end.apply(this, words);
+    over();
+    return result;
+  };
+  return over;
+}
+
+/** Events of a connection are not in the context of a request that is on it: those of this
+ * emitter are from now on. Before each, `watch` sees it. */
+function bindEvents(emitter, span, context, watch = null) {
+  const {emit} = emitter;
+  emitter.emit = function bound(...words) {
+    if (watch !== null) watch(...words);
+    return runIn(span, context, () => emit.apply(this, words));
   };
 }
 
-/** A listener for http.createServer(), around one of the application. */
+/** The path of a request's URL; that of an absolute one comes after its host, which is what the
+ * client says. */
+function pathOf(url) {
+  return String(url).replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('?')[0] || '/';
+}
+
+/** A listener for http.createServer(), https and http2, around one of the application. */
 function handler(service, listener) {
-  return function traced(incoming, response) {
+  return function traced(incoming, response, ...more) {
     let request = null;
     let context;
     try {
-      const asks = rawValues(incoming.rawHeaders, HEADER_ASK);
+      const {rawHeaders: raw, socket: {remoteAddress: peer}} = incoming;
+      const asks = rawValues(raw, HEADER_ASK);
       if (asks.length !== 0) {
-        request = service.begin(incoming.url.split('?')[0], asks, incoming.socket.remoteAddress,
-          FORWARDED.some((name) => name in incoming.headers));
+        request = service.begin(pathOf(incoming.url), asks, peer, isForwarded(raw),
+          rawValues(raw, HEADER_NONCE));
       }
-      context = traceContext(rawValues(incoming.rawHeaders, HEADER_TRACEPARENT),
-        rawValues(incoming.rawHeaders, HEADER_TRACESTATE), request !== null, service.counters);
-      hookHead(service, request, response);
+      context = service.carry(raw, peer, request !== null);
+      const over = hookAnswer(service, request, response, context);
+      const root = request === null ? null : request.root;
+      bindEvents(incoming, root, context);
+      bindEvents(response, root, context, (event) => {
+        if (event === 'close') over();
+      });
     } catch {
       service.counters.errors++;
     }
-    return carried.run(context, () => current.run(request === null ? null : request.root,
-      () => listener.call(this, incoming, response)));
+    return runIn(request === null ? null : request.root, context,
+      () => listener.call(this, incoming, response, ...more));
   };
 }
 
@@ -1240,124 +1652,287 @@ function handler(service, listener) {
 
 /** A call to host:port, if the current request is traced. */
 function beginCall(authority, path) {
-  const above = current.getStore();
-  if (above === undefined || above === null) return null;
-  const {service} = above.request;
+  const span = above();
+  if (span === null) return null;
+  const {service} = span.request;
   try {
     const callee = service.callees.get(authority);
-    const method = service.method(path.split('?')[0]);
+    const method = service.method(pathOf(path));
     return new Call(callee === undefined ? authority : callee, method, callee !== undefined);
   } catch {
-    service.counters.errors++;
+    countError(span);
     return null;
   }
 }
 
-/** Follows a request of http to its answer. Its events are watched where they are emitted: a
- * listener more would change what happens to an answer that has none. */
-function followRequest(request, one) {
-  const emit = request.emit;
+/** Whether the error with which a call ended says that its time was over. Clients have several
+ * words for it; ECONNABORTED is that of axios, but of the system, too, for something else. */
+function isTimeoutError(error) {
+  const {signal} = error.config || {}; // an AbortSignal.timeout() that axios was given
+  const words = [error.code, error.name, (error.cause || {}).name,
+    ((signal && signal.reason) || {}).name].map(String);
+  return words.some((word) => /TIMEDOUT|_TIMEOUT$|^TimeoutError$/.test(word)) ||
+    (error.code === 'ECONNABORTED' && error.name === 'AxiosError');
+}
+
+/** Whether a request waits in the queue of its agent, as the last that came. */
+function isQueued(request) {
+  const {agent} = request;
+  return Boolean(agent && agent.requests) &&
+    Object.values(agent.requests).some((list) => list[list.length - 1] === request);
+}
+
+/** What sees the events of a request of http, and follows it to its answer. They are watched
+ * where they are emitted: a listener more would change what happens to an answer that has none. */
+function watchRequest(request, one, startNs) {
+  const {service} = one.span.request;
+  let isWaiting = isQueued(request);
   let isTimeout = false;
-  request.emit = function watched(event, ...words) {
-    try {
-      if (event === 'response') {
-        const [answer] = words;
-        one.reply(rawValues(answer.rawHeaders, HEADER_PATH), answer.statusCode,
-          isFromCache(answer.rawHeaders));
-      } else if (event === 'timeout') {
-        isTimeout = true;
-      } else if (event === 'error' || event === 'close' || event === 'abort') {
-        const error = words[0] || {};
-        const names = [error.code, error.name, error.cause && error.cause.name];
-        one.fail(isTimeout || names.includes('ETIMEDOUT') || names.includes('TimeoutError'));
-      }
-    } catch {
-      if (one.span !== null) one.span.request.service.counters.errors++;
+  let socket = null;
+  const onTimeout = () => {
+    isTimeout = true;
+  };
+  return (event, word) => {
+    if (event === 'socket') {
+      if (isWaiting) one.queued(service.clock() - startNs);
+      isWaiting = false;
+      socket = word;
+      socket.on('timeout', onTimeout); // also if a client above http set it
+    } else if (['response', 'upgrade', 'connect'].includes(event)) {
+      one.reply(rawValues(word.rawHeaders, HEADER_PATH), word.statusCode,
+        isFromCache(word.rawHeaders));
+    } else if (event === 'timeout') {
+      isTimeout = true;
+    } else if (event === 'error' || event === 'close' || event === 'abort') {
+      if (isWaiting) one.queued(service.clock() - startNs);
+      one.fail(isTimeout || isTimeoutError(word || {}));
     }
-    return emit.call(this, event, ...words);
+    if (event === 'close' && socket !== null) socket.removeListener('timeout', onTimeout);
   };
 }
 
-/** Adds the trace context to a request that has none of its own. */
+/** Binds the events of a request, and of its answer, to where it was made: those of a connection
+ * that is kept would be in the context of the request that had it before. */
+function bindRequest(request, watch) {
+  const [span, context] = [current.getStore(), carried.getStore()];
+  bindEvents(request, span, context, (event, word) => {
+    try {
+      if (event === 'response') bindEvents(word, span, context);
+      if (watch !== null) watch(event, word);
+    } catch {
+      countError(span);
+    }
+  });
+}
+
+/** What a call carries and has not set by itself, nor any other tracer for it. */
+function missingHeaders(names) {
+  const groups = new Set(names.map(groupOf));
+  return Object.entries(carriedHeaders()).filter(([name]) => !groups.has(groupOf(name)));
+}
+
+/** Adds what calls carry to a request of http. An ask that the application copied from its own
+ * request, as gateways do, is not for this callee: a stranger's would go on. */
 function carry(request) {
-  const context = carried.getStore();
-  if (!context || request.headersSent || request.hasHeader(HEADER_TRACEPARENT)) return;
+  if (request.headersSent) return;
   try {
-    for (const [key, value] of Object.entries(context)) request.setHeader(key, value);
+    if (carried.getStore() !== undefined) ASK_HEADERS.forEach((name) => request.removeHeader(name));
+    for (const [key, value] of missingHeaders(request.getHeaderNames())) {
+      request.setHeader(key, value);
+    }
   } catch {
     // the head is on its way: it goes without
   }
 }
 
-function hookRequest(module, name) {
-  const original = module[name];
-  module[name] = function hooked(...words) {
-    if (name === 'get') { // get() itself calls the original request()
-      const request = module.request(...words);
-      request.end();
-      return request;
-    }
-    if (current.getStore() === undefined || current.getStore() === null) {
-      const request = original.apply(this, words);
-      carry(request);
-      return request;
-    }
-    const {service} = current.getStore().request;
-    const startNs = service.clock();
-    const request = original.apply(this, words);
-    carry(request);
-    try {
-      const host = String(request.getHeader('host') || '');
-      const port = module === https ? 443 : 80;
-      const authority = /:[0-9]+$/.test(host) ? host : `${host}:${port}`;
-      const one = beginCall(authority, request.path);
-      if (one !== null && one.span !== null) {
-        one.span.startNs = startNs;
-        if (request.headersSent) one.isAsked = false;
-        else if (HEADER_ASK in one.headers) request.setHeader(HEADER_ASK, one.headers[HEADER_ASK]);
-        followRequest(request, one);
-      }
-    } catch {
-      service.counters.errors++;
-    }
-    return request;
-  };
+/** To whom a request of http goes, by what it connects to and never by its header Host, which
+ * may be that of a stranger's request: host:port, or the path of a socket. */
+function authorityOf(module, request, words) {
+  const [first, second] = words;
+  const isUrl = typeof first === 'string' || first instanceof URL;
+  const more = isUrl ? second : first;
+  const {agent} = request;
+  const always = (agent && agent.options) || {}; // what an agent puts in the place of options
+  const options = {...(more !== null && typeof more === 'object' ? more : {}), ...always};
+  if (options.socketPath) return String(options.socketPath);
+  const port = options.port || (isUrl && new URL(first).port) || options.defaultPort ||
+    (agent && agent.defaultPort) || (module === https ? 443 : 80);
+  const host = String(always.host || request.host).replace(/^\[|\]$/g, '');
+  return net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Makes a call of a request of http that was just made, and adds what it carries. */
+function followRequest(module, request, words, startNs) {
+  carry(request);
+  const one = beginCall(authorityOf(module, request, words), request.path);
+  if (one === null || one.span === null) return null;
+  one.span.startNs = startNs;
+  if (request.headersSent) one.isAsked = false;
+  else if (one.isAsked) {
+    one.beside(Object.entries(request.getHeaders()), request.path.length);
+    for (const name of askNames(one)) request.setHeader(name, one.headers[name]);
+  }
+  return watchRequest(request, one, startNs);
+}
+
+const originals = []; // what takes the hooks away
+
+/** Puts make(original) in the place of a function; later hooks of others may stand around it. */
+function hook(owner, name, make) {
+  const original = owner[name];
+  const hooked = make(original);
+  owner[name] = hooked;
   originals.push(() => {
-    module[name] = original;
+    if (owner[name] === hooked) owner[name] = original;
   });
 }
 
-const fetches = new WeakMap(); // the calls of requests of undici, which fetch() uses
+function isInstalled() {
+  return originals.length !== 0;
+}
 
-/** Whether a request of undici, whose headers are a text or a list, has a traceparent. */
-function hasTraceparent(request) {
-  const text = [].concat(request.headers || []).join('\n');
-  return new RegExp(`(^|\n)${HEADER_TRACEPARENT}(:|\r?\n)`, 'i').test(text);
+function hookRequests(module) {
+  hook(module, 'request', (original) => function request(...words) {
+    if (!isInstalled()) return original.apply(this, words);
+    const span = above();
+    const startNs = span === null ? 0n : span.request.service.clock();
+    const made = original.apply(this, words);
+    try {
+      const watch = span === null ? carry(made) : followRequest(module, made, words, startNs);
+      bindRequest(made, watch || null);
+    } catch {
+      countError(span);
+    }
+    return made;
+  });
+  hook(module, 'get', () => function get(...words) { // that of Node calls its own request()
+    const made = module.request(...words);
+    made.end();
+    return made;
+  });
+}
+
+/** Makes a function that opens what lives longer than a request do that outside of it. The
+ * function that it gets as the last argument is still the request's. */
+function hookDetached(owner, name) {
+  hook(owner, name, (original) => function outside(...words) {
+    const last = words[words.length - 1];
+    if (!isInstalled() || current.getStore() === undefined) return original.apply(this, words);
+    if (typeof last === 'function' && owner !== dgram) { // that hears all messages there
+      const [span, context] = [current.getStore(), carried.getStore()];
+      words[words.length - 1] = function bound(...more) {
+        return runIn(span, context, () => last.apply(this, more));
+      };
+    }
+    return detached(() => original.apply(this, words));
+  });
+}
+
+/** Binds events of the streams of a session of http2 to where each was begun. */
+function hookSessions() {
+  hook(http2, 'connect', (original) => function connect(...words) {
+    const session = original.apply(this, words);
+    const {request} = session;
+    session.request = function begin(...more) {
+      const stream = request.apply(this, more);
+      bindEvents(stream, current.getStore(), carried.getStore());
+      return stream;
+    };
+    return session;
+  });
+}
+
+// --- fetch() and other clients on undici ---
+
+const fetches = new WeakMap(); // the calls of requests
+const connections = new WeakMap(); // sockets: when each was connected, and whether it was used
+
+/** The headers of a request of undici, which are a text or a list, as pairs. */
+function undiciPairs({headers}) {
+  if (Array.isArray(headers)) {
+    return headers.flatMap((name, i) => (i % 2 === 0 ? [[String(name), headers[i + 1]]] : []));
+  }
+  return String(headers || '').split('\r\n').filter((line) => line.indexOf(':') > 0)
+    .map((line) => [line.split(':')[0], line.slice(line.indexOf(':') + 1)]);
+}
+
+function undiciRemove(request, isOne) {
+  const {headers} = request;
+  if (Array.isArray(headers)) {
+    for (let i = headers.length - 2; i >= 0; i -= 2) {
+      if (isOne(String(headers[i]).toLowerCase())) headers.splice(i, 2);
+    }
+  } else if (typeof headers === 'string') {
+    request.headers = headers.split('\r\n')
+      .filter((line) => line === '' || !isOne(line.split(':')[0].toLowerCase())).join('\r\n');
+  }
+}
+
+/** Adds what the call carries. Another tracer that is told of the request after us, and adds a
+ * traceparent, or headers of another group, adds them in the place of ours. */
+function carryFetch(request) {
+  const {addHeader} = request;
+  const ours = new Set();
+  for (const [key, value] of missingHeaders(undiciPairs(request).map(([name]) => name))) {
+    addHeader.call(request, key, value);
+    ours.add(groupOf(key));
+  }
+  request.addHeader = function added(name, value) {
+    const group = groupOf(String(name));
+    if (ours.delete(group)) undiciRemove(this, (key) => groupOf(key) === group);
+    return addHeader.call(this, name, value);
+  };
+}
+
+/** Runs where a request of undici was asked for. A pool that had it in its queue makes it later,
+ * where another request has ended; the handler of one by request() knows where it is from. */
+function whereAsked(request, run) {
+  const asked = Object.getOwnPropertySymbols(request).map((symbol) => request[symbol])
+    .find((value) => value instanceof AsyncResource);
+  return asked === undefined ? run() : asked.runInAsyncScope(run);
 }
 
 function onFetch({request}) {
-  const context = carried.getStore();
-  if (context && !hasTraceparent(request)) {
-    for (const [key, value] of Object.entries(context)) request.addHeader(key, value);
-  }
   const host = new URL(request.origin);
   const port = host.port || (host.protocol === 'https:' ? '443' : '80');
   const one = beginCall(`${host.hostname}:${port}`, request.path);
+  if (carried.getStore() !== undefined) undiciRemove(request, (key) => ASK_HEADERS.includes(key));
+  carryFetch(request);
+  if (one !== null && one.span !== null && one.isAsked) {
+    one.beside(undiciPairs(request), request.path.length);
+    for (const name of askNames(one)) request.addHeader(name, one.headers[name]);
+  }
   if (one === null || one.span === null) return;
-  fetches.set(request, one);
-  if (HEADER_ASK in one.headers) request.addHeader(HEADER_ASK, one.headers[HEADER_ASK]);
+  const fetched = {one, startNs: process.hrtime.bigint(), isWaiting: false};
+  fetches.set(request, fetched);
+  queueMicrotask(() => {
+    fetched.isWaiting = true; // unless its head was written at once
+  });
+}
+
+/** The head is written: what was before, while others had the connection, was the client's
+ * queue; while there was none, it was the network. */
+function onFetchSent({request, socket}) {
+  const fetched = fetches.get(request);
+  const connection = connections.get(socket) || {ns: 0n, isUsed: true};
+  const {isUsed} = connection;
+  connection.isUsed = true;
+  if (fetched === undefined || !fetched.isWaiting || !isUsed) return;
+  const sinceNs = connection.ns > fetched.startNs ? connection.ns : fetched.startNs;
+  fetched.one.queued(process.hrtime.bigint() - sinceNs);
 }
 
 function onFetchHeaders({request, response}) {
-  const one = fetches.get(request);
-  if (one === undefined || response.statusCode < 200) return;
+  const fetched = fetches.get(request);
+  if (fetched === undefined || response.statusCode < 200) return;
   const raw = response.headers.map((word) => word.toString('latin1'));
-  one.reply(rawValues(raw, HEADER_PATH), response.statusCode, isFromCache(raw));
+  fetched.one.reply(rawValues(raw, HEADER_PATH), response.statusCode, isFromCache(raw));
 }
 
 function onFetchError({request, error}) {
-  const one = fetches.get(request);
-  if (one !== undefined) one.fail(/Timeout/.test(String(error)));
+  const fetched = fetches.get(request);
+  if (fetched === undefined) return;
+  fetched.one.fail(isTimeoutError(error || {}) || /Timeout/.test(String(error)));
 }
 
 /** A subscriber that never throws: undici would report that as its own failure. */
@@ -1366,13 +1941,10 @@ function quietly(subscriber) {
     try {
       subscriber(message);
     } catch {
-      const above = current.getStore();
-      if (above) above.request.service.counters.errors++;
+      countError();
     }
   };
 }
-
-const originals = [];
 
 function subscribe(name, subscriber) {
   const channel = diagnostics.channel(name);
@@ -1381,32 +1953,196 @@ function subscribe(name, subscriber) {
   originals.push(() => channel.unsubscribe(quiet));
 }
 
-/** Hooks for http, https and fetch(). */
+/** Hooks for http, https and fetch(); and for what a request may be the first to need, but others
+ * use after it: connections, servers, threads and processes inherit nothing from it. */
 function install() {
-  if (originals.length !== 0) return;
-  for (const module of [http, https]) {
-    hookRequest(module, 'request');
-    hookRequest(module, 'get');
+  if (isInstalled()) return;
+  hookRequests(http);
+  hookRequests(https);
+  for (const [owner, name] of [[net, 'connect'], [net, 'createConnection'],
+    [net.Socket.prototype, 'connect'], [net.Server.prototype, 'listen'], [tls, 'connect'],
+    [http2, 'connect'], [dgram, 'createSocket'], [childProcess, 'fork']]) {
+    hookDetached(owner, name);
   }
-  subscribe('undici:request:create', onFetch);
+  hookSessions();
+  hook(workers, 'Worker', (Worker) => new Proxy(Worker, {
+    construct: (...words) => detached(() => Reflect.construct(...words)),
+  }));
+  subscribe('undici:request:create', ({request}) => whereAsked(request, () => onFetch({request})));
+  subscribe('undici:client:connected', ({socket}) => {
+    connections.set(socket, {ns: process.hrtime.bigint(), isUsed: false});
+  });
+  subscribe('undici:client:sendHeaders', onFetchSent);
   subscribe('undici:request:headers', onFetchHeaders);
   subscribe('undici:request:error', onFetchError);
   require('node:module').syncBuiltinESMExports();
 }
 
 function uninstall() {
-  for (const restore of originals.splice(0)) restore();
+  for (const restore of originals.splice(0).reverse()) restore();
   require('node:module').syncBuiltinESMExports();
+}
+
+// --- gRPC, by grpc-js ---
+
+const GRPC_CODES = ['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED',
+  'NOT_FOUND', 'ALREADY_EXISTS', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION',
+  'ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS',
+  'UNAUTHENTICATED'];
+
+/** A call has its status, and perhaps the path of its callee, also with an error. */
+function endGrpc(one, {code, metadata}) {
+  const values = metadata ? metadata.get(HEADER_PATH) : [];
+  const {span} = one;
+  if (one.isOver()) return;
+  if (code !== 0 && values.length === 0) one.fail(code === 4);
+  else one.reply(values.map((value) => encodeBase64(Buffer.from(value))));
+  if (!span.isTimeout) span.status = code === 0 ? null : GRPC_CODES[code] || String(code);
+}
+
+/**
+ * new Client(target, credentials, {interceptors: [grpcClient('B')]}): calls of service B; its
+ * path comes as trailing metadata. Streams carry the trace context, but are on no path.
+ */
+function grpcClient(callee) {
+  const begin = ({path, requestStream, responseStream}, metadata) => {
+    const span = above();
+    const isUnary = !requestStream && !responseStream;
+    const one = span === null || !isUnary ? null : new Call(callee, path);
+    if (carried.getStore() !== undefined) ASK_HEADERS.forEach((name) => metadata.remove(name));
+    for (const [key, value] of missingHeaders(Object.keys(metadata.getMap()))) {
+      if (/^[ -~]*$/.test(value)) metadata.set(key, value); // what metadata may have
+    }
+    if (one !== null && one.span !== null) {
+      const names = Object.keys(metadata.getMap());
+      one.beside(names.map((name) => [name, metadata.get(name)]), path.length);
+      for (const name of askNames(one)) metadata.set(name, one.headers[name]);
+    }
+    return one === null || one.span === null ? null : one;
+  };
+  return function interceptor(options, nextCall) {
+    const call = nextCall(options);
+    const {start} = call;
+    call.start = function started(metadata, listener, ...more) {
+      const [span, context] = [current.getStore(), carried.getStore()];
+      const own = metadata.clone();
+      let one = null;
+      try {
+        one = begin(options.method_definition, own);
+      } catch {
+        countError();
+      }
+      const end = quietly((status) => endGrpc(one, status));
+      const follow = (event) => (word) => {
+        if (event === 'onReceiveStatus' && one !== null) end(word);
+        if (listener && listener[event]) runIn(span, context, () => listener[event](word));
+      };
+      const events = ['onReceiveMetadata', 'onReceiveMessage', 'onReceiveStatus'];
+      const followed = Object.fromEntries(events.map((event) => [event, follow(event)]));
+      return start.call(this, own, followed, ...more);
+    };
+    return call;
+  };
+}
+
+/** The bytes of trailing metadata: 32 more for each field, and values of bytes in base64. */
+function trailerBytes(metadata, details) {
+  let bytes = 2 * 32 + 'grpc-status16grpc-message'.length + encodeURIComponent(details).length;
+  for (const name of Object.keys(metadata.getMap())) {
+    for (const {length} of metadata.get(name)) {
+      bytes += 32 + name.length + (name.endsWith('-bin') ? Math.ceil((length * 4) / 3) : length);
+    }
+  }
+  return bytes + 32 + HEADER_PATH.length;
+}
+
+/**
+ * The trailing metadata of an answer with the path, if there is room for it; else as it was. An
+ * error has no message, so that they are one block with its head, of which nginx takes a page.
+ */
+function addTrailer(service, request, call, error, trailer) {
+  const given = trailer || (error && error.metadata);
+  const metadata = given ? given.clone() : new call.metadata.constructor();
+  metadata.remove(HEADER_PATH);
+  const details = String((error && (error.details || error.message)) || '');
+  const [limit, head] = error ? [HEADERS_BYTES_HTTP, GRPC_HEAD_BYTES] : [HEADERS_BYTES_GRPC, 0];
+  const value = request === null ? null : request.end(pathBytesLeft(
+    service.headersBytesMax ?? limit, head + trailerBytes(metadata, details)));
+  if (value !== null) metadata.set(HEADER_PATH, Buffer.from(value, 'base64'));
+  return metadata;
+}
+
+function grpcHandler(service, original) {
+  return function traced(call, callback) {
+    let request = null;
+    let context;
+    let answer = callback;
+    const over = () => {
+      if (context !== undefined) context.headers = null;
+      if (request !== null) request.finish();
+      request = null;
+    };
+    try {
+      const {metadata} = call;
+      const raw = Object.keys(metadata.getMap())
+        .flatMap((name) => metadata.get(name).flatMap((value) => [name, String(value)]));
+      const peer = call.getPeer().replace(/:[0-9]+$/, '').replace(/^\[|\]$/g, '');
+      const asks = rawValues(raw, HEADER_ASK);
+      if (asks.length !== 0 && typeof callback === 'function') {
+        request = service.begin(call.getPath(), asks, peer, isForwarded(raw),
+          rawValues(raw, HEADER_NONCE));
+      }
+      context = service.carry(raw, peer, request !== null);
+      bindEvents(call, request === null ? null : request.root, context, (event) => {
+        if (['cancelled', 'close', 'finish'].includes(event)) over();
+      });
+    } catch {
+      service.counters.errors++;
+    }
+    if (typeof callback === 'function') {
+      answer = (error, value, trailer, ...more) => {
+        try {
+          trailer = addTrailer(service, request, call, error, trailer);
+        } catch {
+          service.counters.errors++;
+        }
+        over();
+        return callback(error, value, trailer, ...more);
+      };
+    }
+    return runIn(request === null ? null : request.root, context,
+      () => original.call(this, call, answer));
+  };
+}
+
+/**
+ * server.addService(definition, grpcServer(service, implementation)): calls with one answer have
+ * paths; streams of answers only pass the trace context on.
+ */
+function grpcServer(service, implementation) {
+  const names = new Set();
+  let at = implementation; // an object, or one of a class
+  for (; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  }
+  const entries = [...names].filter((name) => typeof implementation[name] === 'function')
+    .map((name) => [name, grpcHandler(service, implementation[name].bind(implementation))]);
+  return Object.fromEntries(entries);
 }
 
 // --- cpt metadata --conformance ---
 
-function textOfPath({path, elapsedNs}) {
-  const words = ['path', path.flags, path.sumNs, elapsedNs === null ? '-' : elapsedNs];
+function hexOf(nonce) {
+  return nonce.toString(16).padStart(16, '0');
+}
+
+function textOfPath({path, elapsedNs, nonce}) {
+  const words = ['path', path.flags, path.sumNs, elapsedNs === null ? '-' : elapsedNs,
+    nonce === 0n ? '-' : hexOf(nonce)];
   const base64 = (name) => encodeBase64(Buffer.from(name, 'latin1'));
-  for (const {frame, ns, count, flags, reason, labels} of path.segments) {
+  for (const {frame, ns, count, flags, reason, labels, drag} of path.segments) {
     const stack = path.stack(frame).map(({name, kind}) => `${kind}:${base64(name)}`).join(';');
-    let text = `${ns}@${stack}@${count},${flags},${reason}`;
+    let text = `${ns}@${stack}@${count},${flags},${reason},${drag === null ? '-' : drag}`;
     for (const key of [...labels.keys()].sort((a, b) => a - b)) {
       const value = labels.get(key);
       text += LABEL_TAKES_NAME.get(key) ? `,${key}:${base64(value)}` : `,${key}=${value}`;
@@ -1420,39 +2156,48 @@ function latin1Of(base64) {
   return base64 === '-' ? '' : Buffer.from(base64, 'base64').toString('latin1');
 }
 
-function answerReply(budget, items) {
+function nonceOf(word) {
+  return word === undefined || word === '-' ? 0n : parseNonce([word]);
+}
+
+function answerReply(budget, own, items) {
   const path = new Path();
   for (const item of items) {
-    const [duration, stack, reply] = item.split('@');
+    const [duration, stack, reply, sent] = item.split('@');
     let frame = -1;
     for (const text of stack.split(';')) {
       const [kind, name] = text.split(':');
       frame = path.frame(frame, latin1Of(name), Number(kind));
     }
-    if (reply === undefined) {
-      path.append(frame, BigInt(duration));
-    } else if (reply === '-') {
-      splice(path, frame, BigInt(duration), {reason: REASON.UNSUPPORTED});
-    } else {
-      let how = {reason: REASON.UNDECODABLE};
-      try {
-        const {path: callee, elapsedNs} = decodeHeader(reply);
-        how = {callee, elapsedNs, reason: REASON.UNDECODABLE};
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-      }
-      splice(path, frame, BigInt(duration), how);
-    }
+    const how = reply === undefined ? null : readReply(reply === '-' ? null : reply, nonceOf(sent));
+    if (how === null) path.append(frame, BigInt(duration));
+    else splice(path, frame, BigInt(duration), how);
   }
-  const data = encode(path, budget, path.sumNs);
+  const data = encode(path, budget, path.sumNs, nonceOf(own));
   return data === null ? 'none' : `header ${encodeBase64(data)}`;
 }
 
+function answerAsk(words) {
+  const ask = parseAsk(words.map(latin1Of));
+  if (ask === null) return 'none';
+  const [isForced, wantsDrag] = [ask.isForced, ask.wantsDrag].map(Number);
+  return `${ask.version} ${ask.bytesMax} ${isForced} ${wantsDrag} ${ask.graph || '-'}`;
+}
+
+function answerOnward(own, words) {
+  const ask = parseAsk(words.map(latin1Of));
+  if (ask === null) return 'none';
+  const text = formatAsk(Math.min(own, ask.bytesMax), ask);
+  return `header ${encodeBase64(Buffer.from(text, 'latin1'))}`;
+}
+
 function answer([kind, ...words]) {
-  if (kind === 'ask') {
-    const ask = parseAsk(words.map(latin1Of));
-    return ask === null ? 'none' : `${ask.version} ${ask.bytesMax} ${ask.isForced ? 1 : 0}`;
+  if (kind === 'ask') return answerAsk(words);
+  if (kind === 'nonce') {
+    const nonce = parseNonce(words.map(latin1Of));
+    return nonce === 0n ? 'none' : hexOf(nonce);
   }
+  if (kind === 'onward') return answerOnward(Number(words[0]), words.slice(1));
   if (kind === 'path') {
     try {
       return textOfPath(decodeHeader(words[0] === '-' ? '' : words[0]));
@@ -1461,7 +2206,8 @@ function answer([kind, ...words]) {
       throw error;
     }
   }
-  return kind === 'reply' ? answerReply(Number(words[0]), words.slice(1)) : 'unknown';
+  if (kind === 'proxy') return isForwarding(latin1Of(words[0])) ? 'yes' : 'no';
+  return kind === 'reply' ? answerReply(Number(words[0]), words[1], words.slice(2)) : 'unknown';
 }
 
 /** Answers the lines of `cpt metadata --conformance`. */
@@ -1474,9 +2220,10 @@ function conformance() {
 }
 
 module.exports = {
-  HEADER_ASK, HEADER_PATH, Refused, parseTraceparent, joinTracestate, traceContext, Path, parseAsk, formatAsk, decode, decodeHeader, encode,
+  HEADER_ASK, HEADER_NONCE, HEADER_PATH, Refused, isForwarding, isForwarded, parseTraceparent,
+  joinTracestate, traceContext, Path, parseAsk, formatAsk, decode, decodeHeader, encode,
   encodeBase64, splice, SPANS_MAX, NAMES_MAX, Service, handler, part, Call, install, uninstall,
-  current,
+  current, parseNonce, bind, detached, grpcClient, grpcServer,
 };
 
 if (require.main === module) {
