@@ -5,6 +5,7 @@
 'use strict';
 
 const assert = require('node:assert');
+const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
@@ -256,6 +257,36 @@ test('heads in all forms', async () => {
       assert.strictEqual(unasked.body, 'body', form);
     }
   }
+  assert.strictEqual(service.counters.errors, 0);
+  await close(server);
+});
+
+/** The values of wire/forwarding-headers.txt for `is`, `begins`, `ends`, `yes` or `no`. */
+function forwardingList(what) {
+  const file = path.join(process.env.CPT_SOURCE, 'wire/forwarding-headers.txt');
+  return fs.readFileSync(file, 'utf8').split('\n').map((line) => line.split(/ +/))
+    .filter(([word]) => word === what).map(([, value]) => value);
+}
+
+test('headers of proxies', async () => {
+  const {service} = newService();
+  const server = await listen(trace.handler(service, (req, res) => res.end('body')));
+  const isTraced = async (headers) =>
+    (await get(server, '/', {'critical-path': ASK, ...headers}))
+      .headers['critical-path-bin'] !== undefined;
+  const filler = (count) =>
+    Object.fromEntries(Array.from({length: count}, (_, i) => [`x-${i}`, '1']));
+  assert.ok(forwardingList('ends').length > 5 && forwardingList('yes').length > 20);
+  for (const name of forwardingList('yes')) {
+    assert.strictEqual(await isTraced({[name]: '192.0.2.1'}), false, name);
+  }
+  for (const name of forwardingList('no')) {
+    if (name !== 'critical-path') {
+      assert.strictEqual(await isTraced({[name]: '192.0.2.1'}), true, name);
+    }
+  }
+  assert.strictEqual(await isTraced(filler(100)), true);
+  assert.strictEqual(await isTraced(filler(128)), false);
   assert.strictEqual(service.counters.errors, 0);
   await close(server);
 });
