@@ -49,6 +49,7 @@ HOSTILE = [["!"], ["A"], [""], ["A" * 7000]] + [
 
 
 CONTEXTS = []  # what came with each request
+OTHERS = []  # baggage and B3 of those for /others
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
 
 
@@ -60,6 +61,10 @@ class Evil(http.server.BaseHTTPRequestHandler):
         CONTEXTS.append([self.headers.get_all(name) for name in
                          ("critical-path", "traceparent", "tracestate")])
         if self.path == "/context":
+            item = "0"
+        if self.path == "/others":
+            OTHERS.append([self.headers.get_all(name) for name in
+                           ("baggage", "b3", "x-b3-traceid")])
             item = "0"
         self.send_response(200)
         if "critical-path" in self.headers:
@@ -235,11 +240,14 @@ def check_curl(services, program, evil):
     print(out.rstrip().splitlines()[-1])
     ask, parent = ["1;max=4096;drag"], PARENT
     made = CONTEXTS[3][1][0]
-    kept = [found[0][0] for found in CONTEXTS[5:]]
+    kept = [found[0][0] for found in CONTEXTS[5:7]]
     must(len(set(kept)) == 2 and all(re.fullmatch('1;max=2048;graph="[0-9a-f]{16}"', one) for one in kept), kept)
     must(CONTEXTS[:5] == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
                       [ask, [parent + "01"], None], [None, [made], None],
                       [ask, [parent + "00"], None]], CONTEXTS)
+    large = "a=" + "1" * 8190
+    must(OTHERS == [[["a=1,b=2"], None, ["f"]], [[large], None, None], [["own=1"], None, ["f"]],
+                    [["a=1"], ["0"], None], [None, None, None]], OTHERS)
     must(re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-02", made) and parent[3:35] not in made, made)
 
 

@@ -8,8 +8,8 @@
  * F, told by hand, calls B alone, two at the same time, an address where nothing
  * listens, and one without a request. Each path must add up, and have drags. Prints the
  * stacks of the first. The second URL is called with a trace context that came, traced
- * and not, with one that was made, and with one of the program's own; and twice of a
- * request whose graph is kept.
+ * and not, with one that was made, and with one of the program's own; twice of a
+ * request whose graph is kept; and with baggage and B3.
  */
 #include "examples/interop/curl/cpt_curl.h"
 
@@ -110,6 +110,25 @@ static void call_alone(struct cpt_service *service, const char *base)
     must(count_below(manual, "F: ask;B: /search;B: item curl", 1) != 0, "no path of B");
     /* without a request, and afterwards without the ask */
     must(cpt_curl_perform(NULL, easy, "B: /search", headers) == CURLE_OK, "untraced");
+    curl_easy_cleanup(easy);
+    curl_slist_free_all(headers);
+}
+
+/* One with a header of @bytes: it passes, and B is asked if they leave room. */
+static void call_headed(struct cpt_service *service, const char *base, int bytes,
+                        int is_asked)
+{
+    CURL *easy = new_easy(base, "/search?id=curl");
+    struct curl_slist *headers = NULL;
+    struct cpt_manual *manual = begin(service);
+    char line[8200];
+
+    (void)snprintf(line, sizeof line, "X-Own: %0*d", bytes, 1);
+    headers = curl_slist_append(NULL, line);
+    must(headers != NULL, "no memory");
+    must(cpt_curl_perform(manual, easy, "B: /search", headers) == CURLE_OK, "headed");
+    must(count_below(manual, is_asked ? "B: item curl" : "B: ‹blind spot›", 0) != 0,
+         is_asked ? "not asked" : "asked");
     curl_easy_cleanup(easy);
     curl_slist_free_all(headers);
 }
@@ -235,6 +254,49 @@ static void call_kept(const char *base)
     cpt_log_queue_free(options.graphs);
 }
 
+/* What a request that came with @fields carries, of a service with @role. */
+static void call_with(unsigned role, const char *base, const struct cpt_field *fields,
+                      size_t count, struct curl_slist *headers)
+{
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "F", .role = role, .probability = -1};
+    struct cpt_service *service = cpt_service_new(&options, NULL);
+    const struct cpt_inbound inbound = {
+        .method = cpt_bytes_of("/"), .headers = fields, .header_count = count};
+    struct cpt_manual *manual = NULL;
+    CURL *easy = new_easy(base, "/others");
+
+    must(service != NULL, "no memory");
+    manual = cpt_manual_new_carrying(service, &inbound);
+    must(cpt_curl_perform(manual, easy, "E: /", headers) == CURLE_OK, "others");
+    cpt_manual_free(manual, 200);
+    curl_easy_cleanup(easy);
+    cpt_service_free(service);
+}
+
+static void call_with_others(const char *base)
+{
+    char large[CPT_BAGGAGE_BYTES_MAX] = "a=";
+    struct cpt_field fields[] = {
+        {cpt_bytes_of("baggage"), cpt_bytes_of("a=1")},
+        {cpt_bytes_of("X-B3-TraceId"), cpt_bytes_of("f")},
+        {cpt_bytes_of("baggage"), cpt_bytes_of("b=2")},
+    };
+    const struct cpt_field one = {cpt_bytes_of("baggage"), {large, sizeof large}};
+    struct curl_slist *baggage = curl_slist_append(NULL, "Baggage: own=1");
+    struct curl_slist *b3 = curl_slist_append(NULL, "B3: 0");
+
+    must(baggage != NULL && b3 != NULL, "no memory");
+    memset(large + 2, '1', sizeof large - 2);
+    call_with(CPT_ROLE_INNER, base, fields, 3, NULL);
+    call_with(CPT_ROLE_INNER, base, &one, 1, NULL);
+    call_with(CPT_ROLE_INNER, base, fields, 2, baggage);
+    call_with(CPT_ROLE_INNER, base, fields, 2, b3);
+    call_with(CPT_ROLE_ENTRY, base, fields, 3, NULL); /* of a stranger */
+    curl_slist_free_all(baggage);
+    curl_slist_free_all(b3);
+}
+
 int main(int argc, char **argv)
 {
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
@@ -247,11 +309,14 @@ int main(int argc, char **argv)
     must((argc == 2 || argc == 3) && service != NULL, "usage: curl_calls URL [URL]");
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     call_alone(service, argv[1]);
+    call_headed(service, argv[1], 6500, 1);
+    call_headed(service, argv[1], 8100, 0);
     call_two(service, argv[1]);
     call_nobody(service);
     if (argc == 3) {
         call_with_contexts(service, argv[2]);
         call_kept(argv[2]);
+        call_with_others(argv[2]);
     }
     cpt_service_free(service);
     curl_global_cleanup();

@@ -4,7 +4,8 @@
  * cpt_curl.h - calls by libcurl on the path of a request (cpt_manual.h)
  *
  *      easy handle --- critical-path: 1;max=2048 ------> B: /lookup
- *                      traceparent, tracestate
+ *                      critical-path-nonce: 3b9aca00c0…
+ *                      traceparent, tracestate, baggage, b3
  *      request     <-- critical-path-bin: CAEQ… -------- B: /lookup
  *
  * One call that blocks is one line instead of curl_easy_perform():
@@ -25,7 +26,8 @@
  * trace context are added to a copy, and afterwards the handle has @headers again.
  * Nothing else of it is touched: no callback, as curl_easy_header() reads the answer
  * (libcurl 7.83). Of a handle that follows redirects, the last answer counts. If
- * @headers have a traceparent, that is sent in place of the request's.
+ * @headers have a traceparent, that is sent in place of the request's; likewise
+ * baggage, and B3 if they have any header of it.
  *
  * A request that is not traced (@manual NULL) costs nothing more; if its calls are to
  * carry its trace context, make it with cpt_manual_new_carrying(). Without memory the
@@ -61,10 +63,10 @@ struct cpt_curl_call {
 static inline int cpt_curl_add(struct curl_slist **list, const char *name,
                                struct cpt_bytes value)
 {
-    char line[sizeof CPT_HEADER_TRACEPARENT + CPT_TRACESTATE_BYTES_MAX + 2];
+    char line[64 + CPT_BAGGAGE_BYTES_MAX]; /* the longest value that goes on */
     struct curl_slist *more = NULL;
 
-    if (value.bytes == 0 || value.bytes > CPT_TRACESTATE_BYTES_MAX) {
+    if (value.bytes == 0 || strlen(name) + value.bytes + 3 > sizeof line) {
         return 1;
     }
     (void)snprintf(line, sizeof line, "%s: %.*s", name, (int)value.bytes, value.data);
@@ -87,15 +89,78 @@ static inline int cpt_curl_has(const struct curl_slist *headers, const char *nam
     return 0;
 }
 
+/* Adds baggage and B3 of the request; of each what @headers have themselves holds. 0:
+ * there is no memory. */
+static inline int cpt_curl_add_others(struct curl_slist **list,
+                                      const struct curl_slist *headers,
+                                      const struct cpt_manual *manual)
+{
+    static const char *const b3[] = {"b3",           "x-b3-traceid",
+                                     "x-b3-spanid",  "x-b3-parentspanid",
+                                     "x-b3-sampled", "x-b3-flags"};
+    const struct cpt_field *fields = NULL;
+    const size_t count = cpt_manual_propagated(manual, &fields);
+    int has_b3 = 0;
+    int is_good = 1;
+
+    for (size_t i = 0; i < sizeof b3 / sizeof b3[0] && count != 0; i++) {
+        has_b3 |= cpt_curl_has(headers, b3[i]);
+    }
+    for (size_t i = 0; i < count && is_good; i++) {
+        char name[32];
+        int has = has_b3;
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)fields[i].name.bytes,
+                       fields[i].name.data);
+        if (curl_strequal(name, "baggage")) {
+            has = cpt_curl_has(headers, name);
+        }
+        if (!has) {
+            is_good = cpt_curl_add(list, name, fields[i].value);
+        }
+    }
+    return is_good;
+}
+
+/* The ask of @call, unless its @headers, its URL and what goes on leave no room for it.
+ */
+static inline struct cpt_bytes cpt_curl_ask(const struct curl_slist *headers,
+                                            struct cpt_manual *manual,
+                                            struct cpt_curl_call *call)
+{
+    const struct cpt_field *fields = NULL;
+    const size_t carried = cpt_manual_propagated(manual, &fields);
+    size_t count = carried + 2; /* traceparent, tracestate */
+    size_t bytes = sizeof CPT_HEADER_TRACEPARENT + sizeof CPT_HEADER_TRACESTATE +
+                   cpt_manual_traceparent(manual).bytes +
+                   cpt_manual_tracestate(manual).bytes;
+    const char *url = NULL;
+
+    if (curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
+        url != NULL) {
+        bytes += strlen(url);
+    }
+    for (size_t i = 0; i < carried; i++) {
+        bytes += fields[i].name.bytes + fields[i].value.bytes;
+    }
+    for (; headers != NULL; headers = headers->next) {
+        bytes += strlen(headers->data);
+        count++;
+    }
+    return cpt_manual_call_ask_beside(manual, call->call, bytes + 32 * count, count);
+}
+
 /* A copy of @headers and those of @manual for @call; NULL: it has none, or there is no
  * memory. */
 static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *headers,
                                                   struct cpt_manual *manual,
-                                                  struct cpt_manual_call *call)
+                                                  struct cpt_curl_call *to)
 {
+    struct cpt_manual_call *call = to->call;
     struct curl_slist *copy = NULL;
     int is_good =
-        cpt_curl_add(&copy, CPT_HEADER_ASK, cpt_manual_call_ask(manual, call));
+        cpt_curl_add(&copy, CPT_HEADER_ASK, cpt_curl_ask(headers, manual, to)) &&
+        cpt_curl_add(&copy, CPT_HEADER_NONCE, cpt_manual_call_nonce(manual, call));
 
     if (is_good && !cpt_curl_has(headers, CPT_HEADER_TRACEPARENT)) {
         is_good =
@@ -103,6 +168,7 @@ static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *heade
                          cpt_manual_traceparent(manual)) &&
             cpt_curl_add(&copy, CPT_HEADER_TRACESTATE, cpt_manual_tracestate(manual));
     }
+    is_good = is_good && cpt_curl_add_others(&copy, headers, manual);
     for (; copy != NULL && is_good && headers != NULL; headers = headers->next) {
         is_good = curl_slist_append(copy, headers->data) != NULL;
     }
@@ -121,9 +187,9 @@ static inline void cpt_curl_begin(struct cpt_curl_call *call, struct cpt_manual 
     *call = (struct cpt_curl_call){.manual = manual, .easy = easy, .headers = headers};
     call->call = cpt_manual_call_begin(manual, callee);
     if (manual != NULL) {
-        call->copy = cpt_curl_headers(headers, manual, call->call);
+        call->copy = cpt_curl_headers(headers, manual, call);
     }
-    call->has_asked = call->copy != NULL && cpt_manual_ask(manual).bytes != 0;
+    call->has_asked = cpt_curl_has(call->copy, CPT_HEADER_ASK);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                            call->copy != NULL ? call->copy : headers);
 }
