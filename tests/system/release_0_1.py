@@ -9,8 +9,12 @@
 #   release_0_1.py metadata VALUE   the path of a critical-path-bin, as "ns stack" lines
 #   release_0_1.py ask VALUE        whether a critical-path asks for a path
 #   release_0_1.py tree FILE        whether it reads the tree
-#   release_0_1.py serve FILE       a callee whose paths are the bytes in FILE
+#   release_0_1.py serve FILE [HOST:PORT]
+#                                   a callee whose paths are the bytes in FILE; first it asks
+#                                   the service at HOST:PORT for the same, and prints what
+#                                   it reads in its path
 import base64
+import http.client
 import json
 import re
 import socket
@@ -164,7 +168,22 @@ def read_tree(data):
     return "yes" if data[7] == 1 else "no: version %d" % data[7]
 
 
-def serve(path):
+def ask_next(authority, request, is_traced):
+    """A caller of 0.1: asks for a path as that did, and reads what comes."""
+    one = http.client.HTTPConnection(authority, timeout=60)
+    one.request("GET", request.split(b" ")[1].decode(), None,
+                {"critical-path": "1;max=2048"} if is_traced else {})
+    reply = one.getresponse()
+    reply.read()
+    value = reply.headers["critical-path-bin"]
+    if value is not None:
+        data = base64.b64decode(value + "=" * (-len(value) % 4))
+        segments, _ = read_path(data)
+        print("read %d %s" % (len(segments), value), flush=True)
+    one.close()
+
+
+def serve(path, authority=None):
     """A callee of 0.1: it heeds what it knows of an ask, and skips the rest."""
     answer = base64.b64encode(open(path, "rb").read()).rstrip(b"=")
     listener = socket.socket()
@@ -183,6 +202,8 @@ def serve(path):
         if ask:
             read_ask(ask.group(1).decode())
             print("ask " + ask.group(1).decode(), flush=True)
+        if authority is not None and request:
+            ask_next(authority, request, ask is not None)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n" +
                            (b"critical-path-bin: " + answer + b"\r\n" if ask else b"") + b"\r\nok")
         connection.close()
@@ -201,7 +222,7 @@ def main():
     elif command == "tree":
         print(read_tree(open(operand, "rb").read()))
     else:
-        serve(operand)
+        serve(operand, *sys.argv[3:4])
 
 
 main()
