@@ -87,15 +87,16 @@ def service(name, words):
 
 class Proxy:
     """A proxy in front of the port `upstream`. `lines` go into nginx's location (`http`: its
-    http block), HAProxy's frontend, Apache's, Varnish's and Squid's configuration. It starts at
-    once, and beside others; who asks for its `port` waits until it listens."""
+    http block), HAProxy's frontend, Apache's, Varnish's and Squid's configuration. With `h2`
+    clients speak HTTP/2 without TLS; with `grpc` upstreams do, too (nginx, HAProxy). It starts
+    at once, and beside others; who asks for its `port` waits until it listens."""
 
     count = 0
 
-    def __init__(self, kind, upstream, lines="", http=""):
+    def __init__(self, kind, upstream, lines="", http="", h2=False, grpc=False):
         Proxy.count += 1
         self.kind, self.name = kind, "%s-%d" % (PROGRAMS[kind], Proxy.count)
-        self.asked, self.is_ready = (upstream, lines, http), False
+        self.asked, self.is_ready = (upstream, lines, http, h2 or grpc, grpc), False
         self.begin()
 
     def begin(self):
@@ -128,13 +129,16 @@ class Proxy:
             file.write(text)
         return path
 
-    def words(self, upstream, lines, http):
+    def words(self, upstream, lines, http, h2, grpc):
         here = os.getcwd() + "/" + self.name
         values = {"port": self.own_port, "up": upstream, "here": here, "folder": os.getcwd(), "lines": lines,
-                  "http": http, "modules": "/usr/lib/apache2/modules"}
+                  "http": http, "modules": "/usr/lib/apache2/modules",
+                  "h2": H2[self.kind] if h2 else "", "up_h2": "proto h2" if grpc else "",
+                  "pass": "grpc_pass grpc" if grpc else "proxy_pass http"}
         path = self.write(CONFIGURATIONS[self.kind] % values)
+        more = ["-p", H2["Varnish"]] if h2 and self.kind == "Varnish" else []
         return [program(self.kind)] + [word % dict(values, path=path)
-                                       for word in ARGUMENTS[self.kind]]
+                                       for word in ARGUMENTS[self.kind]] + more
 
 
 CONFIGURATIONS = {
@@ -148,7 +152,7 @@ http {
     client_body_temp_path %(here)s.0; proxy_temp_path %(here)s.1; fastcgi_temp_path %(here)s.2;
     uwsgi_temp_path %(here)s.3; scgi_temp_path %(here)s.4;
     %(http)s
-    server { listen 127.0.0.1:%(port)d; location / { proxy_pass http://127.0.0.1:%(up)d;
+    server { listen 127.0.0.1:%(port)d %(h2)s; location / { %(pass)s://127.0.0.1:%(up)d;
 %(lines)s
     } }
 }
@@ -160,11 +164,11 @@ defaults
     timeout client 60s
     timeout server 60s
 frontend in
-    bind 127.0.0.1:%(port)d
+    bind 127.0.0.1:%(port)d %(h2)s
 %(lines)s
     default_backend out
 backend out
-    server s 127.0.0.1:%(up)d
+    server s 127.0.0.1:%(up)d %(up_h2)s
 """,
     "Apache": """
 ServerName localhost
@@ -180,6 +184,7 @@ LoadModule headers_module %(modules)s/mod_headers.so
 LoadModule proxy_module %(modules)s/mod_proxy.so
 LoadModule proxy_http_module %(modules)s/mod_proxy_http.so
 DefaultRuntimeDir .
+%(h2)s
 ProxyPass / http://127.0.0.1:%(up)d/
 %(lines)s
 """,
@@ -199,6 +204,12 @@ coredump_dir /
 shutdown_lifetime 0 seconds
 %(lines)s
 """,
+}
+H2 = {
+    "nginx": "http2",
+    "HAProxy": "proto h2",
+    "Apache": "LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so\nProtocols h2c http/1.1",
+    "Varnish": "feature=+http2",
 }
 ARGUMENTS = {
     "nginx": ["-e", "%(here)s.log", "-p", "%(folder)s", "-c", "%(path)s"],
