@@ -89,7 +89,24 @@ static const struct {
     {400, TEXT(POST "Content-Length: 0x0\r\n\r\n")},
     {400, TEXT(POST "Content-Length:\r\n\r\n")},
     {400, TEXT(POST "Content-Length: 00000000000000000000\r\n\r\n")},
-    {400, TEXT(POST "Content-Length:\t0\r\n\r\n")},
+    /* white space is blanks and tabulators, around a value and nowhere else */
+    {400, TEXT(POST "Content-Length:\v0\r\n\r\n")},
+    {400, TEXT(POST "Content-Length: \f0\r\n\r\n")},
+    {400, TEXT(POST "Content-Length:\xa0"
+                    "0\r\n\r\n")},
+    {400, TEXT(POST "Content-Length:\t3\t7\r\n\r\n")},
+    {400, TEXT(POST "Content-Length:\t\r\n\r\n")},
+    {400, TEXT(POST "Content-Length:\t0\r\nContent-Length:\t37\r\n\r\n")},
+    {400, TEXT(POST "Content-Length:\t5\r\nTransfer-Encoding:\tchunked\r\n\r\n"
+                    "0\r\n\r\n")},
+    {400, TEXT(POST "x:\t\r\n\tContent-Length: 37\r\n\r\n")},
+    {400, TEXT(POST "Transfer-Encoding:\vchunked\r\n\r\n0\r\n\r\n")},
+    {501, TEXT(POST "Transfer-Encoding: chun\tked\r\n\r\n0\r\n\r\n")},
+    {501, TEXT(POST "Transfer-Encoding:\tchunked\t,\r\n\r\n0\r\n\r\n")},
+    {400, TEXT("POST /hello HTTP/1.1\r\nHost: a\tb\r\n\r\n")},
+    {400, TEXT("POST /hello HTTP/1.1\r\nHost\t: s\r\n\r\n")},
+    {400, TEXT("POST\t/hello HTTP/1.1\r\nHost: s\r\n\r\n")},
+    {400, TEXT("POST /hello\tHTTP/1.1\r\nHost: s\r\n\r\n")},
     {400, TEXT(POST "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n")},
     {400, TEXT(POST " Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
     {400, TEXT(POST "x: y\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
@@ -104,7 +121,6 @@ static const struct {
     {501, TEXT(POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n")},
     {501, TEXT(POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")},
     {501, TEXT(POST "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n")},
-    {501, TEXT(POST "Transfer-Encoding: \tchunked\r\n\r\n0\r\n\r\n")},
     {501, TEXT(POST "Transfer-Encoding:\r\n\r\n0\r\n\r\n")},
     {400, TEXT(POST "Host: t\r\n\r\n")},
     {400, TEXT("POST /hello HTTP/1.1\r\n\r\n")},
@@ -288,6 +304,17 @@ static void test_good_requests(void)
         {TEXT(POST "TRANSFER-encoding: ChunKed\r\n\r\n1\r\na\r\n0\r\n\r\n"),
          "hello aHTTP/1.1 404 "},
         {TEXT("\r\n\r\n" POST "Content-Length: 1\r\n\r\na"), "hello aHTTP/1.1 404 "},
+        {TEXT("POST /hello HTTP/1.1\r\nHost:\ts\r\nContent-Length:\t3\r\n\r\nabc"),
+         "hello abcHTTP/1.1 404 "},
+        {TEXT("POST /hello HTTP/1.1\r\nHost: \t s\t \r\n"
+              "Content-Length: \t 37 \t\r\n\r\n" HIDDEN),
+         "hello " HIDDEN "HTTP/1.1 404 "},
+        {TEXT(POST "Transfer-Encoding:\tchunked \t\r\n\r\n25\r\n" HIDDEN
+                   "\r\n0\r\nx:\ty\r\n\r\n"),
+         "hello " HIDDEN "HTTP/1.1 404 "},
+        {TEXT(POST "Connection:\tkeep-alive\t,\tx\r\nExpect:\t100-continue\r\n"
+                   "Content-Length:\t1\r\n\r\na"),
+         "hello aHTTP/1.1 404 "},
         /* the body of a GET is no second request */
         {TEXT("GET /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 37\r\n\r\n" HIDDEN),
          "hello " HIDDEN "HTTP/1.1 404 "},
@@ -358,6 +385,10 @@ static const struct text bad_replies[] = {
     TEXT(REPLY "Content-Length: 4\r\nContent-Length: 4\r\n\r\ngood"),
     TEXT(REPLY "Content-Length: 4, 4\r\n\r\ngood"),
     TEXT(REPLY "Content-Length : 4\r\n\r\ngood"),
+    TEXT(REPLY "Content-Length\t: 4\r\n\r\ngood"),
+    TEXT(REPLY "Content-Length:\v4\r\n\r\ngood"),
+    TEXT(REPLY "Content-Length:\t4\t4\r\n\r\ngood"),
+    TEXT(REPLY "x:\ty\r\n\tContent-Length: 4\r\n\r\ngood"),
     TEXT(REPLY "Content-Length: +4\r\n\r\ngood"),
     TEXT(REPLY "Transfer-Encoding : chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n"),
     TEXT(REPLY "Transfer-Encoding: xchunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n"),
@@ -446,6 +477,8 @@ static void test_good_replies(void)
         TEXT(REPLY "Transfer-Encoding: chunked\r\n\r\n2;a=b\r\ngo\r\n2 ;c\r\nod\r\n"
                    "0;d\r\nContent-Length: 1\r\n\r\n"),
         TEXT("HTTP/1.1 200\r\nContent-Length: 4\r\n\r\ngood"),
+        TEXT(REPLY "Content-Length:\t4\t\r\n\r\ngood"),
+        TEXT(REPLY "Transfer-Encoding: \tchunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n"),
     };
 
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {

@@ -4,6 +4,8 @@
 #include "http_suites.h"
 #include "http_support.h"
 
+#include "wire/cpt_metadata.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -202,19 +204,6 @@ static void test_names(void)
 }
 
 /* --- Connections --- */
-
-/* The first connection answers one request and accepts another without answering; the
- * client cannot know that. */
-static void serve_stale(struct stand_in *stand_in, int descriptor, unsigned nth)
-{
-    if (nth > 0) {
-        serve_reply(stand_in, descriptor, nth);
-        return;
-    }
-    (void)stand_in_read(stand_in, descriptor);
-    raw_write(descriptor, GOOD_REPLY);
-    (void)stand_in_read(stand_in, descriptor);
-}
 
 static void test_stale(void)
 {
@@ -596,12 +585,17 @@ static void request_of(bool is_traced, const char *body, char *text, size_t capa
 static void test_bytes(void)
 {
     char text[8192];
+    char *nonce = NULL;
 
     request_of(false, NULL, text, sizeof(text));
     CU_ASSERT_STRING_EQUAL(text, "GET /hello HTTP/1.1\r\nHost: \r\n\r\n");
     request_of(true, NULL, text, sizeof(text));
+    nonce = strstr(text, "critical-path-nonce: ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(nonce);
+    memset(nonce + strlen("critical-path-nonce: "), 'n', CPT_NONCE_BYTES); /* random */
     CU_ASSERT_STRING_EQUAL(
-        text, "GET /hello HTTP/1.1\r\nHost: \r\ncritical-path: 1;max=2048\r\n\r\n");
+        text, "GET /hello HTTP/1.1\r\nHost: \r\ncritical-path: 1;max=2048\r\n"
+              "critical-path-nonce: nnnnnnnnnnnnnnnn\r\n\r\n");
     request_of(false, "ask", text, sizeof(text));
     CU_ASSERT_STRING_EQUAL(
         text, "POST /hello HTTP/1.1\r\nHost: \r\nContent-Length: 3\r\n\r\nask");

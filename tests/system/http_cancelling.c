@@ -554,6 +554,117 @@ static void test_storm(void)
     pair_stop();
 }
 
+/* --- Tasks that are given up --- */
+
+CPT_VALUE(answer, int);
+
+static cpt_status has_answer(struct cpt_task *task)
+{
+    *cpt_output(task, answer) = 1;
+    return CPT_OK;
+}
+
+static cpt_status ask_callee(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_call(task, cpt_input(task, stub), cpt_bytes_of("")),
+                     has_answer);
+}
+
+CPT_VALUE(relay, int);
+
+static cpt_status has_relay(struct cpt_task *task)
+{
+    *cpt_output(task, relay) = 1;
+    return CPT_OK;
+}
+
+static cpt_status ask_task(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_start(task, answer), has_relay);
+}
+
+/* Waits for a task that waits for another one that calls, for the one that calls, or
+ * for the call itself, but not for long. */
+static cpt_status wait_for_relay(struct cpt_task *task)
+{
+    (void)cpt_start(task, relay);
+    return cpt_await_all_for(task, 5 * MS, called);
+}
+
+static cpt_status wait_for_task(struct cpt_task *task)
+{
+    (void)cpt_start(task, answer);
+    return cpt_await_all_for(task, 5 * MS, called);
+}
+
+static cpt_status wait_for_call(struct cpt_task *task)
+{
+    (void)cpt_call(task, cpt_input(task, stub), cpt_bytes_of(""));
+    return cpt_await_all_for(task, 5 * MS, called);
+}
+
+static struct cpt_plan *plan_of_task(cpt_task_fn run)
+{
+    static struct cpt_task_def tasks[3];
+    static struct cpt_graph graph;
+
+    tasks[0] = (struct cpt_task_def){"waits", run, CPT_GIVES(result), CPT_NEEDS(stub),
+                                     CPT_STARTS(relay, answer)};
+    tasks[1] = (struct cpt_task_def){"relays", ask_task, CPT_GIVES(relay),
+                                     CPT_NEEDS(stub), CPT_STARTS(answer)};
+    tasks[2] =
+        (struct cpt_task_def){"asks", ask_callee, CPT_GIVES(answer), CPT_NEEDS(stub)};
+    graph = (struct cpt_graph){"T", CPT_GIVES(stub), CPT_GIVES(result), tasks, 3};
+    return cpt_plan_new(&graph, NULL, NULL);
+}
+
+/* Reads, and never answers; until the other side closes the connection. */
+static void serve_silence(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    while (stand_in_read(stand_in, descriptor)) {
+    }
+}
+
+/* Requests that give up @run's wait, each with a call to a callee that is silent. */
+static void give_up_often(cpt_task_fn run, struct cpt_executor *executor)
+{
+    enum { GIVE_UPS = 100 };
+    struct ending ending = {.is_of_many = true};
+    struct cpt_plan *plan = plan_of_task(run);
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve_silence, "");
+    for (int i = 0; i < GIVE_UPS; i++) {
+        cpt_request_handle_free(
+            start(plan, stand_in.target, "/", 0, executor, &ending));
+    }
+    wait_for(&ending, GIVE_UPS);
+    for (int i = 0; i < PATIENCE_MS && atomic_load(&stand_in.open_count) > 0; i++) {
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_EQUAL(atomic_load(&stand_in.open_count), 0);
+    stand_in_stop(&stand_in);
+    cpt_plan_free(plan);
+}
+
+static void test_given_up(void)
+{
+    const struct cpt_pool_options pool_options = {.struct_bytes = sizeof(pool_options),
+                                                  .worker_count = 2};
+    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
+
+    pair_start(NULL, NULL);
+    give_up_often(wait_for_relay, NULL);
+    give_up_often(wait_for_relay, pool);
+    give_up_often(wait_for_task, NULL);
+    give_up_often(wait_for_task, pool);
+    give_up_often(wait_for_call, NULL);
+    give_up_often(wait_for_call, pool);
+    cpt_pool_free(pool);
+    pair_stop();
+}
+
 CU_TestInfo http_cancelling_tests[] = {
     {"a call is cancelled, and the callee's request", test_cancelled_call},
     {"a call is cancelled while it waits", test_cancelled_while_waiting},
@@ -567,5 +678,6 @@ CU_TestInfo http_cancelling_tests[] = {
     {"more clients at once", test_accepted_at_once},
     {"many clients in turn", test_accepted_in_turn},
     {"many calls without a waiter", test_storm},
+    {"tasks that call and are given up leave no connection", test_given_up},
     CU_TEST_INFO_NULL,
 };

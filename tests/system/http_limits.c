@@ -30,18 +30,6 @@ static void serving_stop(struct serving *serving)
     test_service_free(&serving->service);
 }
 
-/* Whether the counter @name becomes @least or more. */
-static bool comes_to(struct serving *serving, const char *name, uint64_t least)
-{
-    for (unsigned i = 0; i < PATIENCE; i++) {
-        if (test_counter(&serving->loop, name) >= least) {
-            return true;
-        }
-        test_sleep_ns(MS);
-    }
-    return false;
-}
-
 static bool is_answered(const struct serving *serving)
 {
     char reply[1024];
@@ -71,7 +59,7 @@ static void test_memory(void)
         raw_write(descriptors[i], part);
     }
     /* three of them fit */
-    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_full", CLIENTS - 3));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_cut_full", CLIENTS - 3));
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_full"), CLIENTS - 3);
     CU_ASSERT_TRUE(test_counter(&serving.loop, "http_input_bytes") <= ALL_MAX);
     CU_ASSERT_TRUE(test_counter(&serving.loop, "http_input_bytes") >= 3 * PART);
@@ -164,9 +152,10 @@ static void test_unread(void)
     serving_start(&serving, &options);
     for (int i = 0; i < CLIENTS; i++) {
         descriptors[i] = large_ask(&serving, body);
-        CU_ASSERT_TRUE(comes_to(&serving, "http_requests_served", (uint64_t)i + 1));
+        CU_ASSERT_TRUE(
+            test_comes_to(&serving.loop, "http_requests_served", (uint64_t)i + 1));
     }
-    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_unread", 1));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_cut_unread", 1));
     CU_ASSERT_TRUE(test_counter(&serving.loop, "http_output_bytes") <= ALL_MAX);
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_output_bytes_max"), ALL_MAX);
     (void)test_told(told, sizeof(told));
@@ -232,11 +221,11 @@ static void test_deadlines(void)
         &serving,
         "POST /hello HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3",
         "HTTP/1.1 408 ");
-    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_slow", 5));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_cut_slow", 5));
     /* The time of the second one begins when the first is answered, 100 ms later. */
     expect_late(&serving, "GET /slow HTTP/1.1\r\nHost: s\r\n\r\nGET /hel",
                 "HTTP/1.1 200 ");
-    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_slow", 6));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_cut_slow", 6));
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 6);
     serving_stop(&serving);
 }
@@ -264,7 +253,7 @@ static void test_clients(void)
         (void)close(descriptor);
         CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 503 ", 13) == 0);
     }
-    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_clients", 5));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_cut_clients", 5));
     (void)close(descriptors[1]);
     for (unsigned i = 0; i < PATIENCE && !is_good; i++) {
         is_good = is_answered(&serving);
@@ -295,7 +284,7 @@ static void test_descriptors_are_reserved(void)
     for (int i = 0; i < CLIENTS; i++) {
         descriptors[i] = raw_connect(serving.service.port);
     }
-    CU_ASSERT_TRUE(comes_to(&serving, "http_accepts_paused", 1));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_accepts_paused", 1));
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_connections"), LEFT);
     CU_ASSERT_EQUAL(call_status(&serving.loop, stand_in.target), CPT_OK);
     for (int i = 0; i < CLIENTS; i++) {
@@ -340,8 +329,8 @@ static void test_descriptors_are_shared(void)
         descriptors[i] = raw_connect(servings[0].service.port);
     }
     /* the odds of 2^-100 aside, each loop has more clients than it may have */
-    CU_ASSERT_TRUE(comes_to(&servings[0], "http_accepts_paused", 1));
-    CU_ASSERT_TRUE(comes_to(&servings[1], "http_accepts_paused", 1));
+    CU_ASSERT_TRUE(test_comes_to(&servings[0].loop, "http_accepts_paused", 1));
+    CU_ASSERT_TRUE(test_comes_to(&servings[1].loop, "http_accepts_paused", 1));
     for (int i = 0; i < LOOPS; i++) {
         CU_ASSERT_EQUAL(test_counter(&servings[i].loop, "http_connections_max"),
                         LEFT / LOOPS);
@@ -385,6 +374,35 @@ static void test_bad_timeouts(void)
     }
     cpt_service_counters(serving.service.service, refused_visit, &refused);
     CU_ASSERT_EQUAL(refused, HEADERS);
+    serving_stop(&serving);
+}
+
+/* How a request that takes 50 ms ends, whose client waits for one. */
+static unsigned status_for(struct serving *serving, const char *headers)
+{
+    char request[256];
+    char reply[4096];
+
+    (void)snprintf(request, sizeof(request),
+                   "GET /slow HTTP/1.1\r\nHost: s\r\n%scpt-timeout: 1000\r\n"
+                   "Connection: close\r\n\r\n",
+                   headers);
+    raw_exchange(serving->service.port, request, reply, sizeof(reply));
+    return (unsigned)strtoul(reply + strlen("HTTP/1.1 "), NULL, 10);
+}
+
+/* An entry takes a deadline of clients that it trusts, and not through a proxy. */
+static void test_timeouts_of_strangers(void)
+{
+    static const char *const none[] = {NULL};
+    struct serving serving;
+
+    serving_start(&serving, NULL);
+    CU_ASSERT_EQUAL(status_for(&serving, ""), 504);
+    CU_ASSERT_EQUAL(status_for(&serving, "X-Forwarded-For: 10.0.0.1\r\n"), 200);
+    CU_ASSERT_EQUAL(status_for(&serving, "CF-Connecting-IPv6: ::1\r\n"), 200);
+    CU_ASSERT_EQUAL(cpt_service_set_trust(serving.service.service, none, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(status_for(&serving, ""), 200);
     serving_stop(&serving);
 }
 
@@ -467,7 +485,7 @@ static void test_limits_are_told(void)
     options.accepted_per_address_max = 1;
     serving_start(&serving, &options);
     descriptor = raw_connect(serving.service.port);
-    CU_ASSERT_TRUE(comes_to(&serving, "http_connections", 1));
+    CU_ASSERT_TRUE(test_comes_to(&serving.loop, "http_connections", 1));
     expect_told(&serving, "", "2 503 clients : ");
     (void)close(descriptor);
     serving_stop(&serving);
@@ -568,6 +586,7 @@ CU_TestInfo http_limits_tests[] = {
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
     {"loops that share a port share descriptors", test_descriptors_are_shared},
     {"deadlines that are none", test_bad_timeouts},
+    {"deadlines of strangers", test_timeouts_of_strangers},
     {"refusals of HTTP are told", test_refusals_are_told},
     {"refusals at limits are told", test_limits_are_told},
     {"gauges for Prometheus", test_gauges},

@@ -162,8 +162,8 @@ static void test_service_reads_late(void)
                     CPT_KIND_ACCEPT_QUEUE);
     CU_ASSERT_TRUE(cpt_path_segment(path, 0)->duration_ns >= test_ticks_least(HELD_NS));
     cpt_path_free(path);
-    test_service_free(&service);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    test_service_free(&service);
 }
 
 CU_TestInfo http_queues_tests[] = {

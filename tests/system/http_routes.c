@@ -3,6 +3,7 @@
 /* http_routes.c - verbs, parameters, headers and cookies over a real connection */
 #include "http_suites.h"
 #include "http_support.h"
+#include "wire/forwarding-headers.made.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -207,35 +208,13 @@ static void test_head(void)
     routes_stop(&routes);
 }
 
-/* Who stands behind the sender: such a header is a proxy's. */
+/* Who stands behind the sender: such a header is a proxy's. The whole list is tried. */
 static void test_forwarded(void)
 {
-    static const char *const names[] = {
-        "Forwarded",
-        "X-Forwarded-For",
-        "X-Forwarded",
-        "Via",
-        "CDN-Loop",
-        "X-Real-IP",
-        "CF-Connecting-IP",
-        "CF-Connecting-IPv6",
-        "True-Client-IP",
-        "X-Client-IP",
-        "X-Cluster-Client-IP",
-        "Fastly-Client-IP",
-        "Fly-Client-IP",
-        "X-Original-Forwarded-For",
-        "X-ProxyUser-IP",
-        "Client-IP",
-        "X-Envoy-External-Address",
-        "cloudfront-viewer-address",
-        "X-Azure-ClientIP",
-        "x-azure-socketip",
-        "X-Vercel-Forwarded-For",
-        "X-Remote-Addr",
-        "WL-Proxy-Client-IP",
-        "X-AppEngine-User-IP",
-    };
+#define NAME_yes(name) name,
+#define NAME_no(name)
+#define NAME_(verdict, name) NAME_##verdict(name)
+    static const char *const names[] = {CPTI_FORWARDING_EXAMPLES(NAME_)};
     char request[512];
     char reply[8192];
     struct test_loop loop;

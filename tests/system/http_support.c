@@ -3,6 +3,8 @@
 /* http_support.c - raw sockets, a loop in a thread, calls by a real task graph */
 #include "http_support.h"
 
+#include "framework/cpt_calls.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -178,6 +180,17 @@ void serve_reply(struct stand_in *stand_in, int descriptor, unsigned nth)
     }
 }
 
+void serve_stale(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    if (nth > 0) {
+        serve_reply(stand_in, descriptor, nth);
+        return;
+    }
+    (void)stand_in_read(stand_in, descriptor);
+    raw_write(descriptor, stand_in->reply);
+    (void)stand_in_read(stand_in, descriptor);
+}
+
 /* --- A client of raw sockets --- */
 
 int raw_connect(uint16_t port)
@@ -281,6 +294,19 @@ uint64_t test_counter(struct test_loop *loop, const char *name)
 
     cpt_http_counters(loop->http, visit, &wanted);
     return wanted.value;
+}
+
+enum { PATIENCE = 20000 }; /* looks, of a millisecond */
+
+bool test_comes_to(struct test_loop *loop, const char *name, uint64_t least)
+{
+    for (int i = 0; i < PATIENCE; i++) {
+        if (test_counter(loop, name) >= least) {
+            return true;
+        }
+        test_sleep_ns(MS);
+    }
+    return false;
 }
 
 static void hold_run(struct cpt_work *work)
@@ -483,11 +509,13 @@ static cpt_status calls_start(struct cpt_task *task)
 {
     const struct call_request *request = cpt_input(task, call_request);
     struct calls *calls = cpt_state(task, struct calls);
-    const struct cpt_bytes body =
-        cpt_bytes_of(request->body != NULL ? request->body : "");
+    const struct cpt_call_request said = {
+        .struct_bytes = sizeof said,
+        .body = cpt_bytes_of(request->body != NULL ? request->body : ""),
+        .is_idempotent = request->is_idempotent};
 
     for (unsigned i = 0; i < request->count; i++) {
-        calls->pending[i] = cpt_call(task, &request->stub, body);
+        calls->pending[i] = cpt_call_with(task, &request->stub, &said);
     }
     return cpt_await_all(task, calls_ended);
 }

@@ -69,6 +69,10 @@ void raw_write(int descriptor, const char *text);
 /* Answers every request of every connection with stand_in->reply. */
 void serve_reply(struct stand_in *stand_in, int descriptor, unsigned nth);
 
+/* The same, but the first connection answers one request, reads another one, and ends:
+ * what that did the client cannot know. */
+void serve_stale(struct stand_in *stand_in, int descriptor, unsigned nth);
+
 /* --- A client of raw sockets --- */
 
 /* A connection to a loopback port. */
@@ -96,6 +100,9 @@ void test_loop_start(struct test_loop *loop);
 cpt_status test_loop_stop(struct test_loop *loop);
 
 uint64_t test_counter(struct test_loop *loop, const char *name);
+
+/* Whether it becomes @least or more. */
+bool test_comes_to(struct test_loop *loop, const char *name, uint64_t least);
 
 /* Holds up a loop: from when `is_held` is set until @for_ns after the release. */
 struct test_hold {
@@ -143,6 +150,7 @@ struct call_request {
     const char *body; /* NULL: none */
     unsigned count;   /* parallel calls; 0: one */
     bool is_traced;
+    bool is_idempotent;
 };
 
 struct call_result {

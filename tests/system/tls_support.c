@@ -277,14 +277,3 @@ bool tls_is_answered(uint16_t port, const struct certificate *own)
     tls_client_close(&client);
     return is_whole && strncmp(reply, "HTTP/1.1 200 ", 13) == 0;
 }
-
-bool tls_comes_to(struct test_loop *loop, const char *name, uint64_t least)
-{
-    for (unsigned i = 0; i < PATIENCE; i++) {
-        if (test_counter(loop, name) >= least) {
-            return true;
-        }
-        test_sleep_ns(MS);
-    }
-    return false;
-}

@@ -89,7 +89,4 @@ void tls_serving_stop(struct tls_serving *serving);
 /* Whether GET /hello is answered, by a client that shows @own (or NULL). */
 bool tls_is_answered(uint16_t port, const struct certificate *own);
 
-/* Whether the counter @name becomes @least or more. */
-bool tls_comes_to(struct test_loop *loop, const char *name, uint64_t least);
-
 #endif

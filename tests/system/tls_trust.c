@@ -74,6 +74,34 @@ static void test_trust(void)
     tls_serving_stop(&serving);
 }
 
+/* The status of a request that takes 50 ms, whose client says that it waits for one. */
+static int status_of_hasty(const struct tls_serving *serving,
+                           const struct certificate *own)
+{
+    static const char request[] = "GET /slow HTTP/1.1\r\nHost: s\r\n"
+                                  "cpt-timeout: 1000\r\nConnection: close\r\n\r\n";
+    struct tls_client client = {.own = own};
+    char reply[4096] = "";
+
+    CU_ASSERT_TRUE_FATAL(tls_client_open(&client, serving->port));
+    CU_ASSERT_TRUE(tls_client_write(&client, request, sizeof(request) - 1));
+    CU_ASSERT_TRUE(tls_client_read(&client, reply, sizeof(reply), NULL));
+    tls_client_close(&client);
+    return atoi(reply + strlen("HTTP/1.1 "));
+}
+
+static void test_deadlines(void)
+{
+    struct tls_serving serving;
+
+    trusting_start(&serving);
+    trust(&serving, "dns:tools.shop");
+    CU_ASSERT_EQUAL(status_of_hasty(&serving, &certificates()->client), 504);
+    CU_ASSERT_EQUAL(status_of_hasty(&serving, &certificates()->server), 200);
+    CU_ASSERT_EQUAL(status_of_hasty(&serving, NULL), 200);
+    tls_serving_stop(&serving);
+}
+
 /* What is trusted changes for open connections, too; a proxy has no say. */
 static void test_changes(void)
 {
@@ -189,6 +217,7 @@ static void test_unasked(void)
 
 CU_TestInfo tls_trust_tests[] = {
     {"a certificate may be what is trusted", test_trust},
+    {"a deadline is heeded of a certificate that is trusted", test_deadlines},
     {"trust changes while connections are open", test_changes},
     {"a resumed session has its certificate", test_resumed},
     {"a session ends with the certificate of its client", test_expired},
