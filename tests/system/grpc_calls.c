@@ -308,11 +308,13 @@ static void test_plain_server(void)
     CU_ASSERT_EQUAL(result.reason, CPT_REASON_UNSUPPORTED);
     CU_ASSERT_TRUE(result.is_path_good);
     CU_ASSERT_TRUE(atomic_load(&server.has_ask));
+    CU_ASSERT_TRUE(atomic_load(&server.has_nonce));
     CU_ASSERT_TRUE(atomic_load(&server.has_deadline));
     request.is_traced = false;
     grpc_call_out(caller, &request, &result);
     CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
     CU_ASSERT_FALSE(atomic_load(&server.has_ask));
+    CU_ASSERT_FALSE(atomic_load(&server.has_nonce));
     end();
     plain_server_stop(&server);
 }

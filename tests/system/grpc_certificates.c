@@ -123,6 +123,10 @@ static void try_files(const struct grpc_service *made)
     is_bad(made, &tls, CPT_INVALID, "fifo: ");
     tls = tls_of("text.pem", "server.key", NULL);
     is_bad(made, &tls, CPT_INVALID, "text.pem: ");
+    tls = tls_of("cut.pem", "server.key", NULL);
+    is_bad(made, &tls, CPT_INVALID, "cut.pem: it was cut short");
+    tls = tls_of("server.pem", "server.key", "cut.pem");
+    is_bad(made, &tls, CPT_INVALID, "cut.pem: it was cut short");
     tls = tls_of("server.pem", "server.key", "none.pem");
     is_bad(made, &tls, CPT_IO, "none.pem: ");
     tls = tls_of("server.pem", "tools.key", NULL); /* of another certificate */

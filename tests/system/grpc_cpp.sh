@@ -72,6 +72,19 @@ for name in twice both overlap; do
     if grep -q 'unattributed' $name.txt; then fail "$name: $(cat $name.txt)"; fi
 done
 
+say 'baggage that M just takes leaves no room to ask: the call is a blind spot, and passes'
+letters=$(printf '%7500s' x | tr ' ' x)
+for size in 6000 7300 7400 7500; do
+    baggage="k=$(printf "%.${size}s" "$letters")"
+    for header in 'critical-path: 1;forced' 'x-other: 1'; do
+        curl -s --max-time 60 -D heavy -o heavy.body -H "baggage: $baggage" -H "$header" "$a/?once"
+        [ "$(tail -c 10 heavy.body)" = 'hello once' ] || fail "baggage of $size, $header: $(cat heavy.body)"
+        [ "$header" = 'x-other: 1' ] || path_of heavy | "$CPT" metadata >"heavy.$size.txt"
+    done
+done
+has heavy.6000.txt 'M: /demo.Greeter/Hello'
+has heavy.7500.txt 'blind spot. (limit)'
+
 say 'drags: what M computes while C is called is no part of the drag of that call'
 tries=5 # a busy machine may delay anything
 until
@@ -90,6 +103,7 @@ page cancelled cancel
 has cancelled.txt 'M: '
 page failed fail
 head -1 failed | grep -q ' 404' || fail "$(cat failed)"
+has failed.txt 'status NOT_FOUND'
 has failed.txt 'M: '
 
 say 'clients that know nothing of us see nothing of it'
@@ -99,7 +113,19 @@ say 'clients that know nothing of us see nothing of it'
 [ "$(./grpc_middle call "$m" asked-once)" = 'hello once status 0 paths 1' ] || fail 'asked'
 base64 -w0 path.bin | "$CPT" metadata >asked.txt
 has asked.txt 'M: ' 'C: stock'
+[ "$(./grpc_middle call "$m" asked-once critical-path-nonce=3b9aca00c0ffee11)" = \
+    'hello once status 0 paths 1' ] || fail 'asked with a nonce'
+od -An -v -tx1 path.bin | tr -d ' \n' | grep -q '990111eeffc000ca9a3b' || fail 'no nonce in the path'
 [ "$(./grpc_middle call "$m" asked-bytes)" = 'hello bytes status 0 paths 1' ] || fail 'bytes'
+
+say 'a service that copies metadata asks once, answers once, and gives no path away'
+page gateway gateway
+has gateway.txt 'A: page' 'M: ' 'C: stock'
+if grep -q 'blind spot' gateway.txt; then fail "a blind spot: $(cat gateway.txt)"; fi
+[ "$(./grpc_middle call "$m" asked-gateway)" = 'hello gateway status 0 paths 1' ] ||
+    fail "asked of a gateway: $(./grpc_middle call "$m" asked-gateway)"
+[ "$(./grpc_middle call "$m" gateway)" = 'hello gateway status 0 paths 0' ] ||
+    fail "a gateway gave a path away"
 
 say 'a stream has its path behind the last message'
 [ "$(./grpc_middle call "$m" asked-stream-x)" = 'x0 x1 x2 status 0 paths 1' ] || fail 'stream'

@@ -8,6 +8,9 @@
  *                        what of trace contexts it has refused
  *      grpc_middle call TARGET TEXT [NAME=VALUE…]
  *                        one call without interceptors; prints what came
+ *      grpc_middle room TARGET COUNT [SEED]
+ *                        COUNT calls with metadata of 0 to 8 KB, of the answer or of a
+ *                        call that TARGET makes, each with an ask and without: the status is the same; prints how many had a path
  *
  * The handlers have not a line about paths; what they do is said by the text that they
  * are sent:
@@ -20,7 +23,12 @@
  *      fail       answers NOT_FOUND
  *      count      reads a stream of TARGET
  *      bytes      sends back metadata of 3 KB of its own
+ *      own6500    sends back trailing metadata of that many bytes, as HTTP/2 counts
+ *      bad6500    the same with an error
+ *      out6500    calls with metadata of that many bytes
  *      own        calls with a traceparent of its own
+ *      own baggage  calls with baggage and B3 of its own
+ *      gateway    calls with all metadata that came, and answers with all that came back
  */
 #include "grpc_operated.hpp"
 
@@ -28,6 +36,8 @@
 
 #include <grpc_demo.grpc.pb.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -62,6 +72,13 @@ class middle final : public Greeter::Service
                 context->AddTrailingMetadata("x-more-bin", std::string(1500, '\x01'));
             }
         }
+        if (what.size() > 3 && std::isdigit(static_cast<unsigned char>(what[3])) != 0) {
+            return what.compare(0, 3, "out") == 0 ? call_headed(what)
+                                                  : own_metadata(context, what);
+        }
+        if (what == "gateway") {
+            return pass_on(context, what);
+        }
         if (what == "both") {
             return call_both(what);
         }
@@ -94,6 +111,64 @@ class middle final : public Greeter::Service
     }
 
   private:
+    /* Metadata of as many bytes as @what says, and a path of any size. */
+    static grpc::Status own_metadata(grpc::ServerContext *context,
+                                     const std::string &what)
+    {
+        std::size_t left = std::stoul(what.substr(3));
+
+        while (left > 50) {
+            const std::size_t bytes = std::min<std::size_t>(left, 1000);
+
+            const char letter = static_cast<char>('a' + left / 1000); /* HPACK sees no two */
+
+            context->AddTrailingMetadata("x-own", std::string(bytes - 37, letter));
+            left -= bytes;
+        }
+        for (int i = 0; i < 100; i++) {
+            const cpt::grpc_part part(("part " + std::to_string(i * 7919)).c_str());
+        }
+        return what.compare(0, 3, "bad") == 0
+                   ? grpc::Status(grpc::StatusCode::NOT_FOUND, "not % here")
+                   : grpc::Status::OK;
+    }
+    grpc::Status call_headed(const std::string &what)
+    {
+        grpc::ClientContext context;
+        Text request;
+        Text reply;
+
+        for (std::size_t left = std::stoul(what.substr(3)); left > 50;) {
+            const std::size_t bytes = std::min<std::size_t>(left, 1000);
+
+            context.AddMetadata("x-own", std::string(bytes - 37, 'a'));
+            left -= bytes;
+        }
+        request.set_text("own0"); /* which calls no other */
+        return stub_->Hello(&context, request, &reply);
+    }
+    grpc::Status pass_on(grpc::ServerContext *from, const std::string &what)
+    {
+        grpc::ClientContext to;
+        Text request;
+        Text reply;
+
+        for (const auto &field : from->client_metadata()) {
+            const std::string name(field.first.data(), field.first.size());
+
+            if (name != "user-agent") {
+                to.AddMetadata(name, {field.second.data(), field.second.size()});
+            }
+        }
+        request.set_text(what);
+        const grpc::Status status = stub_->Hello(&to, request, &reply);
+
+        for (const auto &field : to.GetServerTrailingMetadata()) {
+            from->AddTrailingMetadata({field.first.data(), field.first.size()},
+                                      {field.second.data(), field.second.size()});
+        }
+        return status;
+    }
     grpc::Status call(const std::string &what)
     {
         grpc::ClientContext context;
@@ -104,6 +179,10 @@ class middle final : public Greeter::Service
             context.AddMetadata("traceparent",
                                 "00-11111111111111111111111111111111-"
                                 "2222222222222222-00");
+        }
+        if (what == "own baggage") {
+            context.AddMetadata("baggage", "mine=1");
+            context.AddMetadata("b3", "0");
         }
         request.set_text(what);
         const grpc::Status status = stub_->Hello(&context, request, &reply);
@@ -260,6 +339,49 @@ int call(const std::string &target, const std::string &what, char **fields)
     return 0;
 }
 
+/* The code that @what is answered with; adds the paths that came to *@path_count. */
+int code_of(Greeter::Stub *stub, const std::string &what, bool asks, int *path_count)
+{
+    grpc::ClientContext context;
+    Text request;
+    Text reply;
+
+    if (asks) {
+        context.AddMetadata("critical-path", "1;max=2048");
+    }
+    request.set_text(what);
+    const grpc::Status status = stub->Hello(&context, request, &reply);
+
+    *path_count +=
+        static_cast<int>(context.GetServerTrailingMetadata().count("critical-path-bin"));
+    return status.error_code();
+}
+
+int room(const std::string &target, int count, unsigned seed)
+{
+    const auto stub = Greeter::NewStub(
+        grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+    int path_count = 0;
+    int failed_count = 0;
+
+    for (int i = 0; i < count; i++) {
+        seed = seed * 1103515245u + 12345u;
+        static const char *const kinds[] = {"bad", "own", "own", "out"};
+        const std::string what = kinds[seed >> 30] + std::to_string((seed >> 8) % 8192);
+        const int plain = code_of(stub.get(), what, false, &path_count);
+        const int asked = code_of(stub.get(), what, true, &path_count);
+
+        if (plain != asked) {
+            std::cout << what << ": status " << plain << ", with an ask " << asked << "\n";
+            return 1;
+        }
+        failed_count += plain != 0;
+    }
+    std::cout << "room: " << count << " asked, " << path_count << " paths, "
+              << failed_count << " failed either way\n";
+    return path_count == 0 || path_count >= count;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -268,5 +390,7 @@ int main(int argc, char **argv)
 
     return verb == "serve" ? serve(argv[2], argv[3], argc > 4 ? std::stod(argv[4]) : 1)
            : verb == "call" ? call(argv[2], argv[3], argv + 4)
+           : verb == "room" ? room(argv[2], std::stoi(argv[3]),
+                                   argc > 4 ? static_cast<unsigned>(std::stoul(argv[4])) : 1)
                             : 2;
 }

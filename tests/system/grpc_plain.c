@@ -282,12 +282,17 @@ static void answer(struct plain_server *server, struct served *served)
 static void note_request(struct plain_server *server, const struct served *served)
 {
     bool has_ask = false;
+    bool has_nonce = false;
 
     for (size_t i = 0; i < served->metadata.count; i++) {
-        has_ask |=
-            grpc_slice_str_cmp(served->metadata.metadata[i].key, "critical-path") == 0;
+        const grpc_metadata *field = &served->metadata.metadata[i];
+
+        has_ask |= grpc_slice_str_cmp(field->key, "critical-path") == 0;
+        has_nonce |= grpc_slice_str_cmp(field->key, "critical-path-nonce") == 0 &&
+                     GRPC_SLICE_LENGTH(field->value) == 16;
     }
     atomic_store(&server->has_ask, has_ask);
+    atomic_store(&server->has_nonce, has_nonce);
     atomic_store(&server->has_deadline,
                  gpr_time_cmp(served->details.deadline,
                               gpr_inf_future(served->details.deadline.clock_type)) !=

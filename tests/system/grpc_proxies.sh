@@ -7,6 +7,7 @@
 #      curl --HTTP--> A --gRPC--> proxy --gRPC--> C --HTTP--> D
 PATH=$PATH:/usr/sbin:/sbin # a person's has no daemons
 . "$(dirname "$0")/system.sh"
+. "$(dirname "$0")/grpc_proxied.sh"
 need curl nginx haproxy python3
 document=$1/docs/security.md
 nginx -V 2>&1 | grep -q http_v2 || {
@@ -20,71 +21,6 @@ export GRPC_VERBOSITY
 rule() {
     awk -v tag="\`\`\`$1 $2" '/^```$/ { inside = 0 } inside; $0 == tag { inside = 1; found = 1 }
         END { exit !found }' "$document" || fail "$document has no block $1 $2"
-}
-
-# A free port; another program may take it meanwhile, so there are a few tries.
-free_port() {
-    python3 -c '
-import socket
-held = socket.socket()
-held.bind(("127.0.0.1", 0))
-print(held.getsockname()[1])'
-}
-
-# listens PORT: whether that process listens soon.
-listens() {
-    for _ in $(seq 100); do
-        python3 -c "import socket; socket.create_connection(('127.0.0.1', $1), 5)" 2>try.err &&
-            return 0
-        kill -0 "$pid" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    return 1
-}
-
-# by_nginx NAME [LINES]: nginx in front of C, at $proxy.
-by_nginx() {
-    for _ in 1 2 3 4 5; do
-        proxy=$(free_port)
-        cat >"$1.conf" <<END
-pid $PWD/$1.pid;
-error_log $PWD/$1.log;
-daemon off;
-events {}
-http {
-    access_log off;
-    client_body_temp_path $PWD/$1.0; proxy_temp_path $PWD/$1.4;
-    fastcgi_temp_path $PWD/$1.1; uwsgi_temp_path $PWD/$1.2; scgi_temp_path $PWD/$1.3;
-    server { listen 127.0.0.1:$proxy http2; location / { grpc_pass grpc://$c; ${2:-} } }
-}
-END
-        start "$1" nginx -e "$PWD/$1.log" -p "$PWD" -c "$PWD/$1.conf"
-        listens "$proxy" && return 0
-    done
-    fail "nginx does not start: $(cat "$1.err" "$1.log")"
-}
-
-# by_haproxy NAME [LINE]: the same with HAProxy.
-by_haproxy() {
-    for _ in 1 2 3 4 5; do
-        proxy=$(free_port)
-        cat >"$1.cfg" <<END
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-frontend in
-    bind 127.0.0.1:$proxy proto h2
-    ${2:-}
-    default_backend out
-backend out
-    server s $c proto h2
-END
-        start "$1" haproxy -db -f "$1.cfg"
-        listens "$proxy" && return 0
-    done
-    fail "HAProxy does not start: $(cat "$1.err")"
 }
 
 # page NAME [PARAMETERS]: what A answers that calls C through $proxy, if it is asked with these;
@@ -105,7 +41,7 @@ await d.out 'listens on'
 start c "$CPT_HELPERS/grpc_chain" C --listen 127.0.0.1:0 \
     --to "d=http://$(sed -n 's/.*listens on //p' d.out)"
 await c.out '^grpc '
-c=127.0.0.1:$(sed -n 's/^grpc //p' c.out)
+upstream=127.0.0.1:$(sed -n 's/^grpc //p' c.out)
 
 say 'paths pass both proxies'
 for by in nginx haproxy; do

@@ -73,6 +73,72 @@ static void test_asked(void)
     CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
 }
 
+/* A path has the nonce of the ask, if that is one. */
+static void test_nonce(void)
+{
+    static const struct {
+        struct cpt_field fields[PLAIN_FIELDS_MAX];
+        uint64_t nonce;
+    } rows[] = {{{{{CPT_HEADER_ASK, 13}, {"1", 1}}}, 0},
+                {{{{CPT_HEADER_ASK, 13}, {"1", 1}},
+                  {{CPT_HEADER_NONCE, 19}, {"3b9aca00c0ffee11", 16}}},
+                 UINT64_C(0x3b9aca00c0ffee11)},
+                {{{{CPT_HEADER_ASK, 13}, {"1", 1}},
+                  {{CPT_HEADER_NONCE, 19}, {"3b9aca00c0ffee11", 16}},
+                  {{CPT_HEADER_NONCE, 19}, {"3b9aca00c0ffee11", 16}}},
+                 0}};
+    struct cpt_metadata_summary summary = {0};
+    struct grpc_service service;
+
+    grpc_service_start(&service, NULL, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct plain_call plain = {
+            .port = service.port, .method = "/t.G/Hello", .body = "you"};
+
+        memcpy(plain.fields, rows[i].fields, sizeof plain.fields);
+        plain_call(&plain, &result);
+        CU_ASSERT_EQUAL(
+            cpt_metadata_peek(result.path, result.path_bytes, &summary, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(summary.nonce, rows[i].nonce);
+    }
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+}
+
+/* The bytes of the path of @method, where all trailing metadata have @bytes_max. */
+static size_t path_bytes_of(const char *method, const char *body, size_t bytes_max)
+{
+    const struct cpt_grpc_options options = {.struct_bytes = sizeof options,
+                                             .headers_bytes_max = bytes_max};
+    struct grpc_service service;
+
+    grpc_service_start(&service, &options, NULL);
+    call(&service, method, body, "1;max=2048");
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+    CU_ASSERT_EQUAL(result.path_count, result.path_bytes > 0);
+    return result.path_bytes;
+}
+
+/* `grpc-status` is 45 bytes as HTTP/2 counts; an error has a message, and its head. */
+static void test_room_for_paths(void)
+{
+    const size_t whole = path_bytes_of("/t.G/Hello", "you", 0);
+
+    CU_ASSERT_TRUE(whole > 40);
+    for (size_t left = 30; left < whole + 8; left += 5) {
+        const size_t others = 45;
+        const size_t bytes_max = CPT_HEADERS_BYTES_RESERVED + others +
+                                 sizeof CPT_HEADER_PATH - 1 + 32 +
+                                 CPT_BASE64_BYTES(left);
+        const size_t bytes = path_bytes_of("/t.G/Hello", "you", bytes_max);
+
+        CU_ASSERT_EQUAL(cpt_path_bytes_left(bytes_max, others, 1), left);
+        CU_ASSERT_TRUE(bytes > 0 && bytes <= left);
+        CU_ASSERT_EQUAL(path_bytes_of("/t.G/Fail", "6", bytes_max), 0);
+    }
+    CU_ASSERT_EQUAL(path_bytes_of("/t.G/Hello", "you", 600), 0);
+    CU_ASSERT_TRUE(path_bytes_of("/t.G/Fail", "6", 1100) > 0);
+}
+
 /* How many segments of the path of the last result have a drag. */
 static size_t dragged_count(void)
 {
@@ -151,6 +217,37 @@ static void test_trust(void)
     plain_call(&forwarded, &result);
     CU_ASSERT_EQUAL(result.code, GRPC_STATUS_OK);
     CU_ASSERT_EQUAL(result.path_count, 0);
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+}
+
+/* The deadline of a client that an entry trusts ends the request; that of another is no
+ * more than the time at which it leaves: no failure of the service. */
+static void test_deadlines_of_strangers(void)
+{
+    static const char *const networks[] = {"127.0.0.0/8", NULL};
+    struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .role = CPT_ROLE_ENTRY, .probability = -1};
+    struct plain_call hasty = {.method = "/t.G/Long", .body = "you", .timeout_ms = 100};
+    struct grpc_service service;
+
+    grpc_service_start(&service, NULL, &options);
+    hasty.port = service.port;
+    plain_call(&hasty, &result);
+    CU_ASSERT_EQUAL(result.code, GRPC_STATUS_DEADLINE_EXCEEDED);
+    CU_ASSERT_TRUE(grpc_comes_to(&service, "cancelled", 1));
+    CU_ASSERT_EQUAL(grpc_service_counter(&service, "timed_out"), 0);
+    CU_ASSERT_EQUAL(grpc_service_counter(&service, "untrusted_timeouts"), 1);
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+    options.trusted_networks = networks;
+    grpc_service_start(&service, NULL, &options);
+    hasty.port = service.port;
+    plain_call(&hasty, &result);
+    CU_ASSERT_EQUAL(grpc_service_counter(&service, "untrusted_timeouts"), 0);
+    hasty.fields[0] =
+        (struct cpt_field){cpt_bytes_of("x-client-ip"), cpt_bytes_of("192.0.2.1")};
+    plain_call(&hasty, &result);
+    CU_ASSERT_EQUAL(result.code, GRPC_STATUS_DEADLINE_EXCEEDED);
+    CU_ASSERT_EQUAL(grpc_service_counter(&service, "untrusted_timeouts"), 1);
     CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
 }
 
@@ -323,11 +420,14 @@ static void test_client_cancels(void)
 }
 
 CU_TestInfo grpc_serving_tests[] = {
+    {"a path has the nonce of its ask", test_nonce},
+    {"a path has the room that other metadata leave", test_room_for_paths},
     {"a client that knows nothing of us gets its answer", test_plain_client},
     {"one that asks gets a path that adds up", test_asked},
     {"one that asks for drags gets them, no other", test_drags},
     {"bad asks are counted and not heeded", test_bad_asks},
     {"an entry trusts whom it was told to", test_trust},
+    {"an entry heeds deadlines of clients that it trusts", test_deadlines_of_strangers},
     {"a path that no method takes is unimplemented", test_unknown_methods},
     {"health is told as it was set", test_health},
     {"a message that is too large is refused", test_large_message},

@@ -75,6 +75,7 @@ struct plain_server {
     char target[32];
     atomic_uint request_count;
     atomic_bool has_ask; /* of the last request */
+    atomic_bool has_nonce;
     atomic_bool has_deadline;
     grpc_server *server;
     grpc_completion_queue *queue;

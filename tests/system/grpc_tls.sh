@@ -34,4 +34,5 @@ certificate stranger strange-ca DNS:tools.shop
 cp server.key open.key
 chmod 644 open.key
 echo 'no certificate' >text.pem
+cat server.pem ca.pem | head -c "$(($(wc -c <server.pem) + 200))" >cut.pem
 "$CPT_HELPERS/grpc_certificates"
