@@ -6,6 +6,7 @@
 . "$(dirname "$0")/system.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
+make_graphs=${1:-}
 tried=0
 
 # What the shells ask the tool for is asked by its name.
@@ -24,7 +25,7 @@ expect() {
 
 try_zsh() {
     rm -rf zsh functions
-    mkdir zsh functions
+    mkdir -p zsh functions
     "$CPT" --completion zsh >functions/_cpt
     cat >zsh/.zshrc <<'END'
 fpath=($PWD/functions $fpath)
@@ -40,15 +41,30 @@ END
     : >'some log.cptlog'
     expect "zsh, a command" "cpt report |" "$(zsh -f "$here/completions.zsh" 'cpt rep')"
     expect "zsh, an option" "cpt report --include-forced |" \
-        "$(zsh -f "$here/completions.zsh" 'cpt report --inc')"
+        "$(zsh -f "$here/completions.zsh" 'cpt report --include-fo')"
     expect "zsh, the value of one" "cpt diff --by service |" \
         "$(zsh -f "$here/completions.zsh" 'cpt diff --by ser')"
     expect "zsh, a file" 'cpt report some\ log.cptlog |' \
         "$(zsh -f "$here/completions.zsh" 'cpt report so')"
     expect "zsh, a key" 'cpt report paths.cptlog --where region=|' \
         "$(zsh -f "$here/completions.zsh" 'cpt report paths.cptlog --where reg')"
+    expect "zsh, a key of groups" 'cpt report paths.cptlog --group-by region |' \
+        "$(zsh -f "$here/completions.zsh" 'cpt report paths.cptlog --group-by reg')"
     expect "zsh, a value" 'cpt report paths.cptlog --where arm=treatment|' \
         "$(zsh -f "$here/completions.zsh" 'cpt report paths.cptlog --where arm=tr')"
+    if [ -n "$make_graphs" ]; then
+        terms "$here/completions.zsh" >got
+        cmp - got <<'END' || fail "zsh, terms: $(cat got)"
+cpt whatif graphs --set 'B: B2 ‹queue›=|
+cpt whatif graphs --set "B: B2 ‹queue›=|
+cpt whatif graphs --set B:\ B2\ ‹queue›=|
+cpt whatif graphs --set 'B: B2=-50%' |
+cpt whatif graphs --set "B: B2=10us" |
+cpt whatif graphs --set B:\ B2=+2ms |
+cpt whatif --set 'B: B2=0' graphs --cap B:\ B1\<=|
+cpt whatif graphs --cut 'B: B1 -> B: B2' |
+END
+    fi
     # the options of every command work
     set --
     for command in $commands; do
@@ -60,6 +76,47 @@ END
     done | cmp - got || fail "zsh, --help of each command"
 }
 
+# bash: like zsh in a terminal of its own, which zsh gives it.
+try_bash() {
+    command -v zsh >/dev/null 2>&1 || return 0
+    "$CPT" --completion bash >cpt.bash
+    cat >bashrc <<'RC'
+. ./cpt.bash
+bind 'set bell-style none'
+bind -x '"\C-x": printf "%s|\n" "$READLINE_LINE" >line'
+PROMPT_COMMAND='echo yes >started'
+RC
+    sed 's/zpty shell .*/zpty shell bash --rcfile bashrc -i/' "$here/completions.zsh" >bash.zsh
+    expect "bash, a command" "cpt report |" "$(zsh -f bash.zsh 'cpt rep')"
+    expect "bash, the value of one" "cpt diff --by service |" \
+        "$(zsh -f bash.zsh 'cpt diff --by ser')"
+    expect "bash, a file after a term" "cpt whatif --set 'A: A1=0' paths.cptlog |" \
+        "$(zsh -f bash.zsh "cpt whatif --set 'A: A1=0' pat")"
+    [ -n "$make_graphs" ] || return 0
+    expect "bash, a term behind the option's =" 'cpt whatif graphs --set=B:\ B2\ ‹queue›=|' \
+        "$(zsh -f bash.zsh 'cpt whatif graphs --set=B:\ B2\ ‹q')"
+    terms bash.zsh >got
+    cmp - got <<'END' || fail "bash, terms: $(cat got)"
+cpt whatif graphs --set 'B: B2 ‹queue›='|
+cpt whatif graphs --set "B: B2 ‹queue›="|
+cpt whatif graphs --set B:\ B2\ ‹queue›=|
+cpt whatif graphs --set 'B: B2=-50%' |
+cpt whatif graphs --set "B: B2=10us" |
+cpt whatif graphs --set B:\ B2=+2ms |
+cpt whatif --set 'B: B2=0' graphs --cap B:\ B1\<=|
+cpt whatif graphs --cut 'B: B1 -> B: B2' |
+END
+}
+
+# terms SCRIPT: what becomes of terms of cpt whatif that begin so.
+terms() {
+    zsh -f "$1" "cpt whatif graphs --set 'B: B2 ‹q" 'cpt whatif graphs --set "B: B2 ‹q' \
+        'cpt whatif graphs --set B:\ B2\ ‹q' \
+        "cpt whatif graphs --set 'B: B2=-50%" 'cpt whatif graphs --set "B: B2=10u' \
+        'cpt whatif graphs --set B:\ B2=+' "cpt whatif --set 'B: B2=0' graphs --cap B:\\ B1\\<" \
+        "cpt whatif graphs --cut 'B: B1 -> B: B2"
+}
+
 # completed TEXT: what fish offers for it, without the descriptions.
 completed() {
     HOME=$PWD fish --no-config -c 'source cpt.fish; complete -C $argv[1]' "$1" | cut -f1
@@ -69,19 +126,39 @@ try_fish() {
     "$CPT" --completion fish >cpt.fish
     expect "fish, a command" "report" "$(completed 'cpt rep')"
     expect "fish, all commands" "$(echo "$commands" | sort)" "$(completed 'cpt ' | sort)"
-    expect "fish, an option" "--include-forced" "$(completed 'cpt report --inc')"
+    expect "fish, an option" "--include-forced" "$(completed 'cpt report --include-fo')"
     expect "fish, the value of one" "edge name service stack" \
         "$(completed 'cpt diff --by ' | sort | tr '\n' ' ' | sed 's/ $//')"
     expect "fish, keys" "arm= page= region=" \
         "$(completed 'cpt report paths.cptlog --where ' | sort | tr '\n' ' ' | sed 's/ $//')"
+    expect "fish, keys of groups" "arm page region" \
+        "$(completed 'cpt report paths.cptlog --group-by ' | sort | tr '\n' ' ' | sed 's/ $//')"
+    expect "fish, keys of culprits" "region" "$(completed 'cpt contention paths.cptlog --by reg')"
     expect "fish, a value" "arm=treatment" \
         "$(completed 'cpt report paths.cptlog --where arm=tr')"
+    if [ -n "$make_graphs" ]; then
+        expect "fish, terms" "B: B2= B: B2 ‹queue›=" \
+            "$(completed "cpt whatif graphs --set 'B: B2" | sort -r | tr '\n' ' ' | sed 's/ $//')"
+        expect "fish, a term in other quotes" "B: B2=-50%" \
+            "$(completed 'cpt whatif graphs --set "B: B2=-50%')"
+        expect "fish, a term without quotes" "B: B2=+2ms" \
+            "$(completed 'cpt whatif graphs --set B:\ B2=+')"
+        expect "fish, an edge" "B: B1 -> B: B2" \
+            "$(completed "cpt whatif graphs --cut 'B: B1 -> B: B2")"
+    fi
     for command in $commands; do
         expect "fish, --help of $command" "--help" "$(completed "cpt $command --hel")"
     done
 }
 
-for shell in zsh fish; do
+if [ -n "$make_graphs" ]; then
+    mkdir -p graphs
+    for service in A B C; do
+        "$make_graphs" $service 8 >graphs/$service.cptgraph
+    done
+fi
+
+for shell in bash zsh fish; do
     if command -v "$shell" >/dev/null 2>&1; then
         say "$shell"
         "try_$shell"

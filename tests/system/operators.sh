@@ -32,7 +32,14 @@ is_traced() {
 
 say 'settings are taken from the file, and bad ones are not'
 ! is_traced || fail 'traced although tracing = off'
+: > conf # as a full disk does
+kill -HUP "$pid"
+await price.err 'settings refused: conf: line 1: the file is empty'
 printf 'trust = 127.0.0.0/8\n' > new && mv new conf
+kill -HUP "$pid"
+await price.err "settings taken: conf; tracing stays off until it says 'tracing = on'"
+! is_traced || fail 'a file without the line has switched tracing on'
+printf 'tracing = on\ntrust = 127.0.0.0/8\n' > new && mv new conf
 kill -HUP "$pid"
 tries=100
 until is_traced; do
@@ -44,11 +51,22 @@ printf 'tracing = on\nprobability = 7\n' > new && mv new conf
 kill -HUP "$pid"
 await price.err "settings refused: conf: line 2: 'probability' is no number"
 is_traced || fail 'a bad file has changed something'
-[ "$(metric cpt_settings_refused_total)" = 1 ] || fail 'settings_refused'
+[ "$(metric cpt_settings_refused_total)" = 2 ] || fail 'settings_refused'
+
+say 'the kill switch is obeyed in place, without its line end'
+printf 'tracing = off' > conf
+kill -HUP "$pid"
+tries=100
+while is_traced; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || fail 'the kill switch was not obeyed'
+    sleep 0.1
+done
 
 say 'the metrics that the page names are there'
 curl -s "$operators/metrics" > metrics
-for name in $(grep -o 'cpt_[a-z_]*[a-z]' "$root/docs/operations.md" | sort -u); do
+# What stands before a bracket is a function.
+for name in $(grep -oE 'cpt_[a-z_]*[a-z]\(?' "$root/docs/operations.md" | grep -v '(' | sort -u); do
     case $name in
     cpt_http_listen_operators | cpt_log_queue | cpt_manual) continue ;;
     cpt_callee_*_total) # this service has no callee

@@ -147,6 +147,8 @@ refuses() {
 refuses 'needs --to catalogue=URL'
 refuses "wrong value of --to: other=x (no stub is of the service 'other'; there are 'catalogue' 'price'" --to other=x
 refuses 'wrong value of --to: price (SERVICE=URL, of' --to price
+refuses "wrong value of --operators-of: other=:1 (no stub is of the service 'other'" --operators-of other=:1
+refuses 'wrong value of --operators-of: price (SERVICE=HOST:PORT' --operators-of price
 refuses 'wrong value of --probability: 2 (a number from 0 to 1)' --probability 2
 refuses 'wrong value of --probability: nan' --probability nan
 refuses 'wrong value of --listen: 127.0.0.1:65536' --listen 127.0.0.1:65536
@@ -155,6 +157,7 @@ refuses 'wrong value of --workers=0' --workers=0
 refuses 'unknown flag --unknown' --unknown
 refuses 'not a flag: word' word
 CPT_WORKERS=many refuses 'wrong value of CPT_WORKERS: many'
+"$CPT_EXAMPLES/shop_front" --help | grep -q -e '--operators-of SERVICE=HOST:PORT,.*(CPT_OPERATORS_OF)' || fail 'no help'
 "$CPT_EXAMPLES/shop_front" --help | grep -q -e '--to SERVICE=URL,.*(CPT_TO)' || fail 'no help'
 status=0
 "$CPT_EXAMPLES/shop_stock" --listen 127.0.0.1:0 --log /nowhere/at/all >out 2>err || status=$?

@@ -33,6 +33,16 @@ PY
 done
 grep -q '"failure": "deadline"' failures.old || fail 'no reason in a record'
 
+say '0.1 reads paths with what was added later: the same segments'
+for file in drags nonce; do
+    for one in document $file; do
+        old metadata "$(base64 -w 0 "$kept/metadata/v1/$one.bin" | tr -d =)" >$one.old ||
+            fail "0.1 does not read $one"
+    done
+    [ -s document.old ] || fail 'no segments'
+    cmp document.old $file.old || fail "0.1 reads other segments in $file"
+done
+
 say 'this version reads kept logs, trees and metadata of 0.1'
 for file in "$kept"/path-log/v1/*.cptlog; do
     "$CPT" log --json "$file" >kept.new 2>/dev/null || fail "$file"
