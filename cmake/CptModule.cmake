@@ -35,6 +35,14 @@ set(CPT_RPATH "$ORIGIN/${CPT_RPATH}")
 
 set(CPT_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 
+# What the SONAME says is what a program stays compatible with: libcpt_core.so.0.1. Before
+# 1.0 a minor version may break programs that were compiled before, so it is part of it;
+# from 1.0 on only the major version is. The Debian packages have it in their names.
+set(CPT_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    string(APPEND CPT_SOVERSION .${PROJECT_VERSION_MINOR})
+endif()
+
 function(cpt_module name)
     cmake_parse_arguments(arg "" "PACKAGE" "SOURCES;PUBLIC_HEADERS;USES;LINKS" ${ARGN})
     set(package cpt)
@@ -59,7 +67,7 @@ function(cpt_module name)
         PRIVATE $<BUILD_INTERFACE:cpt_build_options> ${arg_LINKS})
     set_target_properties(${name} PROPERTIES
         C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+        VERSION ${PROJECT_VERSION} SOVERSION ${CPT_SOVERSION}
         INSTALL_RPATH "$ORIGIN")
     if(NOT APPLE)
         target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)

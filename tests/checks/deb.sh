@@ -24,6 +24,28 @@ DEB_BUILD_OPTIONS="parallel=$(nproc) nocheck" dpkg-buildpackage -us -uc -b \
     exit 1
 }
 
+# What a program must depend on is the package of its SONAME, in a version that has all
+# that it was built with.
+version=$(sed -n 's/^project(cpt VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+soversion=${version%%.*}
+[ "$soversion" != 0 ] || soversion=${version%.*}
+for name in libcpt:core libcpt:framework libcpt-http:http libcpt-grpc:grpc; do
+    package=${name%:*}$soversion
+    wanted="libcpt_${name#*:} $soversion $package (>= $version)"
+    dpkg-deb -I "$work/${package}_"*.deb shlibs > "$work/shlibs"
+    grep -qxF "$wanted" "$work/shlibs" || {
+        echo "deb: the shlibs of $package do not say '$wanted': $(cat "$work/shlibs")"
+        exit 1
+    }
+done
+for name in cpt-tools "libcpt-http$soversion"; do
+    dpkg-deb -f "$work/${name}_"*.deb Depends > "$work/depends"
+    grep -qF "libcpt$soversion (>= $version)" "$work/depends" || {
+        echo "deb: $name depends on $(cat "$work/depends")"
+        exit 1
+    }
+done
+
 mkdir "$work/root"
 for package in "$work"/*.deb; do
     dpkg-deb -x "$package" "$work/root"

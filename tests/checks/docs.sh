@@ -6,7 +6,7 @@
 #
 # Links and files that they name exist; functions that they name are in a public header,
 # or in the file named with them; README and CONTRIBUTING name the same ten files to read
-# first, in the same order; and blocks that begin with
+# first, in the same order; no recipe ignores an error; and blocks that begin with
 #
 #     ```console checked
 #
@@ -27,6 +27,30 @@ complain()
 {
     echo "$1: $2"
     failed=1
+}
+
+# In code of C and C++, each &error is looked at: a condition, a sentence that is printed,
+# or a function that is told. Recipes are copied: what they ignore fails in silence.
+check_errors() # PAGE
+{
+    awk -v page="$1" '
+        function finish(    i)
+        {
+            for (i in open) {
+                print page ":" i ": the error is not looked at: " open[i]
+                failed = 1
+            }
+            split("", open)
+        }
+        /^```(c|cpp)$/ { is_code = 1; next }
+        /^```/ { finish(); is_code = 0 }
+        !is_code { next }
+        /(return|complain|throw|fprintf|cerr).*error/ { split("", open); next }
+        /[&]error\)/ { open[FNR] = $0 }
+        END { finish(); exit failed }' "$1" || failed=1
+    if grep -nE 'curl (-[^ s]* )*-[a-zA-Z]*s[a-zA-Z]* ' "$1" | grep -vE 'curl .*-[a-zA-Z]*S' > "$work/silent"; then
+        complain "$1" "curl -s says nothing if it fails, -sS does: $(head -n 1 "$work/silent")"
+    fi
 }
 
 # The anchors of a page, as code hosts make them from its headings.
@@ -188,6 +212,7 @@ while IFS= read -r page; do
     check_links "$page"
     check_names "$page"
     check_places "$page"
+    check_errors "$page"
     if grep -q '^```console checked' "$page"; then
         if [ -x "$build/cpt" ]; then
             check_blocks "$page"

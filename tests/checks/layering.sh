@@ -90,6 +90,13 @@ sources '[ch]' cc cpp hpp | awk '
                 return
             }
         }
+        if (header ~ /\.made\.h$/) { # generated; of a list in the tree, free for all rooms
+            name = header
+            sub(/\.made\.h$/, ".txt", name)
+            if (exists(name)) {
+                return
+            }
+        }
         if (header !~ /\//) { # a header beside it
             header = folder_of(file) "/" header
         }

@@ -130,13 +130,46 @@ grep -q rpath "$work/stage-ON/usr/lib/pkgconfig/cpt.pc" && {
     exit 1
 }
 
-# Each shared library: a SONAME with the major version, and cpt_ names only.
+# Each shared library: a SONAME with what may break programs, which of 0.x is the minor
+# version, too; and cpt_ names only. Programs and libraries of ours need no other one, and
+# the Debian packages are called after it.
+version=$(sed -n 's/^project(cpt VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+soversion=${version%%.*}
+[ "$soversion" != 0 ] || soversion=${version%.*}
 for library in "$work"/stage-ON/usr/lib/libcpt_*.so; do
-    readelf -d "$library" | grep -q 'SONAME.*\.so\.[0-9]*]' || {
-        echo "$(basename "$library"): no SONAME"
+    name=$(basename "$library").$soversion
+    readelf -d "$library" | grep SONAME | grep -qF "[$name]" || {
+        echo "$(basename "$library"): its SONAME is not $name"
+        exit 1
+    }
+    [ "$(readlink -f "$library")" = "$library.$version" ] || {
+        echo "$(basename "$library") is not $version"
         exit 1
     }
     bad=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cpt_' || true)
     [ -z "$bad" ] || { echo "$(basename "$library") exports: $bad"; exit 1; }
+done
+for file in "$work"/stage-ON/usr/lib/libcpt_*.so "$work/stage-ON/usr/bin/cpt" \
+    "$work/use-ON-cmake/consumer" "$work/started"; do
+    bad=$(readelf -d "$file" | sed -n 's/.*NEEDED.*\[\(libcpt_.*\)\]/\1/p' |
+        grep -v "\.so\.$soversion\$" || true)
+    [ -z "$bad" ] || { echo "$(basename "$file") needs $bad"; exit 1; }
+done
+# Libraries of another version are none for a program.
+mkdir "$work/other"
+for library in "$prefix"/lib/libcpt_*.so; do
+    cp "$library" "$work/other/$(basename "$library").9.9"
+done
+mv "$prefix/lib" "$prefix/lib.away"
+if LD_LIBRARY_PATH="$work/other" "$work/started" > /dev/null 2>&1; then
+    echo 'a program starts with libraries of another version'
+    exit 1
+fi
+for package in libcpt libcpt-http libcpt-grpc; do
+    { grep -qxF "Package: $package$soversion" "$source/debian/control" &&
+        [ -e "$source/debian/$package$soversion.install" ]; } || {
+        echo "debian/ has no package $package$soversion"
+        exit 1
+    }
 done
 echo "package: shared and static installations work by find_package and pkg-config"
