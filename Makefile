@@ -41,14 +41,18 @@ CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)
 
 # $(call run_tests,how to call ctest): system tests run after the others and alone, as some
-# measure time, and up to TRIES times if they fail.
-run_tests = $(1) -E '^system_' -j $(JOBS) && \
-	$(1) -R '^system_' -j $(JOBS) --repeat until-pass:$(TRIES)
+# measure time, and up to TRIES times if they fail. What fails hides nothing behind it.
+run_tests = failed=0; \
+	$(1) -E '^system_' -j $(JOBS) || failed=1; \
+	$(1) -R '^system_' -j $(JOBS) --repeat until-pass:$(TRIES) || failed=1; \
+	[ $$failed = 0 ]
 
-# The sanitizers and the other compiler; each is a preset of CMakePresets.json.
-LONG_PRESETS = asan tsan clang
+# The parts of test-all behind `make test`, with the packages last: they repeat what has
+# passed. Each is a target.
+LONG_TESTS = test-long test-asan test-tsan test-clang test-fuzz test-packages
 
-.PHONY: help build demo demo-languages test test-all bench install clean
+.PHONY: help build demo demo-languages test test-all $(LONG_TESTS) list-tests long-packages soak \
+	first-day bench install uninstall clean
 .NOTPARALLEL:
 .DEFAULT_GOAL = help
 
@@ -57,9 +61,12 @@ help:
 	@echo "make demo      three services, their critical paths, and the diff of two profiles"
 	@echo "make demo-languages  one path through C, grpc++, Python, Node and nginx"
 	@echo "make test      all tests but the long ones"
-	@echo "make test-all  also sanitizers, clang, fuzzing, analysers, the Debian packages"
+	@echo "make test-all  also $(LONG_TESTS)"
+	@echo "make soak      the long figures whole: an hour or more"
+	@echo "make first-day demo and test on a new Debian, in a chroot"
 	@echo "make bench     the benchmarks of tests/bench, also as $(BUILD)/bench.json"
 	@echo "make install   to PREFIX=$(PREFIX), below DESTDIR if that is set"
+	@echo "make uninstall  removes what make install has put there, with the same PREFIX, DESTDIR"
 	@echo "make clean     remove the build folder"
 
 build:
@@ -82,23 +89,62 @@ test:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
 	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
 	cmake --build $(BUILD)
-	$(call run_tests,ctest --test-dir $(BUILD) -LE long --output-on-failure --no-tests=error)
+	$(call run_tests,ctest --test-dir $(BUILD) -LE 'long|soak' --output-on-failure --no-tests=error)
 
-test-all: test
-	@sh cmake/packages.sh $(LONG_PACKAGES)
+test-all: test $(LONG_TESTS)
+
+# For .ci/run, which measures each.
+list-tests:
+	@echo test $(LONG_TESTS)
+
+long-packages:
+	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES) $(LONG_PACKAGES)
 	@sh cmake/packages.sh $(OTHER_PACKAGES) || echo "cpt: continuing without them" >&2
-	@sh cmake/packages.sh $(CROSS_PACKAGES) || echo "cpt: continuing without them" >&2
+
+test-long: long-packages
 	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
 	cmake --build $(BUILD)
-	$(call run_tests,ctest --test-dir $(BUILD) -L 'long|grpc' --output-on-failure)
-	set -e; for preset in $(LONG_PRESETS); do \
-		cmake --preset $$preset; \
-		cmake --build --preset $$preset; \
-		$(call run_tests,ctest --preset $$preset) || exit 1; \
-	done
+	$(call run_tests,ctest --test-dir $(BUILD) -L 'long|grpc' -LE 'packages|soak' \
+		--output-on-failure)
+
+test-packages: long-packages
+	@sh cmake/packages.sh $(CROSS_PACKAGES) || echo "cpt: continuing without them" >&2
+	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
+	ctest --test-dir $(BUILD) -L packages -j $(JOBS) --output-on-failure
+
+# The sanitizers and the other compiler; each is a preset of CMakePresets.json, which says
+# by name which tests it is for, so these are not chosen by name here. Labels are: of those
+# that a preset and the command leave out, ctest leaves out only what both name. The preset
+# clang has no system tests.
+test-asan test-tsan test-clang: test-%: long-packages
+	cmake --preset $*
+	cmake --build --preset $*
+	failed=0; \
+	ctest --preset $* -LE 'check|long|soak|system' -j $(JOBS) || failed=1; \
+	ctest --preset $* -L system -LE 'check|long|soak' -j $(JOBS) --repeat until-pass:$(TRIES) \
+		--no-tests=ignore || failed=1; \
+	[ $$failed = 0 ]
+
+test-fuzz: long-packages
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	ctest --preset fuzz -j $(JOBS)
+
+# What runs in CI at a twentieth, whole.
+soak: long-packages
+	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) -L soak --output-on-failure
+	cmake --preset fuzz -DCPT_FUZZ_SECONDS=300
+	cmake --build --preset fuzz
+	ctest --preset fuzz -j $(JOBS)
+	cmake --preset fuzz -UCPT_FUZZ_SECONDS
+
+# The two commands of the README where nothing is installed. As root, for debootstrap.
+first-day:
+	@sh cmake/packages.sh debootstrap
+	sh tests/checks/first_day.sh . root
+	sh tests/checks/first_day.sh . user
 
 # Peers of BENCH_PACKAGES that cannot be installed are left out.
 bench:
@@ -116,7 +162,10 @@ install:
 		-DCPT_BUILD_TESTS=OFF -DBUILD_SHARED_LIBS=$(SHARED) \
 		-DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	cmake --build build-install
-	cmake --install build-install
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh cmake/installed.sh install build-install
+
+uninstall:
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh cmake/installed.sh uninstall
 
 clean:
 	rm -rf $(BUILD) build-dev build-release build-asan build-tsan build-clang build-fuzz \
