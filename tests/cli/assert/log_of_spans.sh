@@ -161,8 +161,8 @@ def cpt(*arguments):
     return out.stdout
 
 def edges_of(spans):
-    """All edges that spans have: to children by their ids, within one id, to callees by name. Spans
-    without a time are passed over."""
+    """All edges that spans have: to children by their ids, within one id, to callees by name, which a
+    piece without a time may tell of a client. Other spans without a time are passed over."""
     of_id = collections.defaultdict(list)
     for span in spans:
         of_id[span.id].append(span)
@@ -173,7 +173,9 @@ def edges_of(spans):
             below = below + [one for one in of_id[span.id] if one.kind in ("client", "producer")]
         return below
 
-    edges = {(span.service, span.peer) for span in spans if span.kind == "client" and span.peer is not None}
+    clients = {(span.id, span.service) for span in spans if span.kind == "client"}
+    edges = {(span.service, span.peer) for span in spans if span.peer is not None and
+             (span.kind == "client" or span.start is None and (span.id, span.service) in clients)}
     for span in spans:
         above, seen = list(callers(span)), set()
         while above:
