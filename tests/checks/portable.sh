@@ -85,7 +85,8 @@ cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 [ "$architecture" != arm64 ] || cpus=${cpus%%[,-]*}
 # The simulations of the statistics are left out: minutes here are an hour there.
 CPT_TEST_CASES=${CPT_TEST_CASES:-50} taskset -c "$cpus" ctest --test-dir build -R "$tests" \
-    -E unit_inference -LE 'long|soak' --timeout 1200 --no-tests=error --output-on-failure >tests.txt 2>&1 || {
+    -E unit_inference -LE 'long|soak' -j "$(nproc)" --timeout 1200 --no-tests=error \
+    --output-on-failure >tests.txt 2>&1 || {
     tail -n 60 tests.txt
     echo "FAILED: tests on $architecture"
     exit 1
