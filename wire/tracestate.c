@@ -16,6 +16,8 @@
  */
 #include "wire/cpt_metadata.h"
 
+#include "cpt/text.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -28,37 +30,9 @@ struct members {
     size_t count;
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static struct cpt_bytes trim(struct cpt_bytes text)
 {
-    while (text.bytes > 0 && is_blank(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && is_blank(text.data[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
-/* The part of @text before the next @end, or all of it; @text goes behind it. */
-static struct cpt_bytes take(struct cpt_bytes *text, char end)
-{
-    const char *found = text->bytes > 0 ? memchr(text->data, end, text->bytes) : NULL;
-    struct cpt_bytes part = *text;
-
-    if (found == NULL) {
-        *text = (struct cpt_bytes){NULL, 0};
-        return part;
-    }
-    part.bytes = (size_t)(found - text->data);
-    text->data += part.bytes + 1;
-    text->bytes -= part.bytes + 1;
-    return part;
+    return cpti_text_trim(text, cpti_is_blank);
 }
 
 static bool is_low_or_digit(char c)
@@ -101,14 +75,14 @@ static bool is_value(struct cpt_bytes value)
 static bool add_members(struct members *members, struct cpt_bytes value)
 {
     while (value.bytes > 0) {
-        const struct cpt_bytes member = trim(take(&value, ','));
+        const struct cpt_bytes member = trim(cpti_text_take(&value, ','));
         struct cpt_bytes rest = member;
         struct cpt_bytes key;
 
         if (member.bytes == 0) {
             continue;
         }
-        key = take(&rest, '=');
+        key = cpti_text_take(&rest, '=');
         if (!is_key(key) || !is_value(rest) ||
             members->count == CPT_TRACESTATE_MEMBERS_MAX) {
             return false;
@@ -241,7 +215,7 @@ static bool read_part(struct cpt_bytes part, struct cpt_consistent *consistent)
 static struct cpt_bytes find_ot(struct cpt_bytes tracestate)
 {
     while (tracestate.bytes > 0) {
-        const struct cpt_bytes member = trim(take(&tracestate, ','));
+        const struct cpt_bytes member = trim(cpti_text_take(&tracestate, ','));
 
         if (is_ot(member)) {
             return (struct cpt_bytes){member.data + 3, member.bytes - 3};
@@ -257,7 +231,7 @@ void cpt_consistent_parse(struct cpt_bytes tracestate,
 
     *consistent = (struct cpt_consistent){0};
     while (ot.bytes > 0) {
-        (void)read_part(take(&ot, ';'), consistent);
+        (void)read_part(cpti_text_take(&ot, ';'), consistent);
     }
 }
 
@@ -297,7 +271,7 @@ static size_t write_ot(struct cpt_bytes before, const struct cpt_consistent *con
         used = put_number(text, used, "rv:", consistent->randomness, true);
     }
     while (before.bytes > 0) {
-        const struct cpt_bytes part = take(&before, ';');
+        const struct cpt_bytes part = cpti_text_take(&before, ';');
         struct cpt_consistent ignored = {0};
 
         if (trim(part).bytes > 0 && !read_part(part, &ignored) &&
@@ -321,7 +295,7 @@ size_t cpt_consistent_format(struct cpt_bytes tracestate,
         members.items[members.count++] = (struct cpt_bytes){ot, ot_bytes};
     }
     while (tracestate.bytes > 0 && members.count < CPT_TRACESTATE_MEMBERS_MAX) {
-        const struct cpt_bytes member = trim(take(&tracestate, ','));
+        const struct cpt_bytes member = trim(cpti_text_take(&tracestate, ','));
 
         if (member.bytes > 0 && !is_ot(member)) {
             members.items[members.count++] = member;

@@ -11,6 +11,7 @@
  */
 #include "framework/service/experiment.h"
 
+#include "cpt/text.h"
 #include "framework/run/delay.h"
 #include "framework/service/policy.h"
 
@@ -31,11 +32,6 @@ enum {
 
 #define MS UINT64_C(1000000)
 
-static bool equals(struct cpt_bytes text, const char *with)
-{
-    return cpt_bytes_equal(text, cpt_bytes_of(with));
-}
-
 static bool read_delta(struct cpt_bytes text, uint64_t *ns)
 {
     return cpti_clause_duration(text, ns) && *ns > 0 && *ns <= CPTI_DELAY_NS_MAX;
@@ -54,7 +50,7 @@ static bool has_frame(const struct cpti_experiment_wanted *wanted, const char *n
 /* "all", or "A: A1, B: B2". */
 static bool read_frames(struct cpt_bytes text, struct cpti_experiment_wanted *wanted)
 {
-    wanted->is_all = equals(text, "all");
+    wanted->is_all = cpti_text_is(text, "all");
     if (wanted->is_all) {
         return true;
     }
@@ -87,32 +83,32 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
     bool is_good = false;
     int bit = 0;
 
-    if (equals(word, "delta")) {
+    if (cpti_text_is(word, "delta")) {
         bit = SAW_DELTA;
         is_good = read_delta(text, &wanted->delta_ns);
-    } else if (equals(word, "guard")) {
+    } else if (cpti_text_is(word, "guard")) {
         bit = SAW_GUARD;
         is_good = cpti_clause_duration(text, &wanted->guard_ns) && wanted->guard_ns > 0;
-    } else if (equals(word, "frames")) {
+    } else if (cpti_text_is(word, "frames")) {
         bit = SAW_FRAMES;
         is_good = read_frames(text, wanted);
-    } else if (equals(word, "share")) {
+    } else if (cpti_text_is(word, "share")) {
         bit = SAW_SHARE;
         is_good = cpti_clause_probability(text, &wanted->share) && wanted->share > 0 &&
                   wanted->share <= CPTI_EXPERIMENT_SHARE_MAX;
-    } else if (equals(word, "each")) {
+    } else if (cpti_text_is(word, "each")) {
         bit = SAW_EACH;
         is_good =
             cpti_clause_duration(text, &wanted->each_ns) && wanted->each_ns >= 10 * MS;
-    } else if (equals(word, "for")) {
+    } else if (cpti_text_is(word, "for")) {
         bit = SAW_FOR;
         is_good = cpti_clause_duration(text, &wanted->total_ns) &&
                   wanted->total_ns > 0 &&
                   wanted->total_ns <= CPTI_EXPERIMENT_TOTAL_NS_MAX;
-    } else if (equals(word, "errors")) {
+    } else if (cpti_text_is(word, "errors")) {
         bit = SAW_ERRORS;
         is_good = cpti_clause_probability(text, &wanted->errors_max);
-    } else if (equals(word, "burn")) {
+    } else if (cpti_text_is(word, "burn")) {
         bit = SAW_BURN;
         wanted->burns = true;
         is_good = text.bytes == 0;
@@ -123,10 +119,10 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
 static int read_asked_clause(struct cpt_bytes word, struct cpt_bytes text,
                              struct cpti_experiment_wanted *wanted)
 {
-    if (equals(word, "delta")) {
+    if (cpti_text_is(word, "delta")) {
         return read_delta(text, &wanted->asked_ns_max) ? SAW_DELTA : -1;
     }
-    if (equals(word, "rate")) {
+    if (cpti_text_is(word, "rate")) {
         return cpti_clause_rate(text, &wanted->asked_rate) ? SAW_RATE : -1;
     }
     return 0;
@@ -190,7 +186,7 @@ static cpt_status read_own(struct cpti_experiment_wanted *wanted, struct cpt_byt
         return cpt_error_set(error, CPT_INVALID, 0, "'experiment' is there twice");
     }
     wanted->saw_own = true;
-    if (equals(text, "off")) {
+    if (cpti_text_is(text, "off")) {
         return CPT_OK;
     }
     wanted->is_on = true;
@@ -217,7 +213,7 @@ static cpt_status read_asked(struct cpti_experiment_wanted *wanted,
                              "'experiment_asked' is there twice");
     }
     wanted->saw_asked = true;
-    if (equals(text, "off")) {
+    if (cpti_text_is(text, "off")) {
         return CPT_OK;
     }
     status =
@@ -234,9 +230,9 @@ bool cpti_experiment_read(struct cpti_experiment_wanted *wanted, struct cpt_byte
                           struct cpt_bytes text, cpt_status *status,
                           struct cpt_error *error)
 {
-    if (equals(key, "experiment")) {
+    if (cpti_text_is(key, "experiment")) {
         *status = read_own(wanted, text, error);
-    } else if (equals(key, "experiment_asked")) {
+    } else if (cpti_text_is(key, "experiment_asked")) {
         *status = read_asked(wanted, text, error);
     } else {
         return false;

@@ -9,6 +9,7 @@
  */
 #include "framework/service/policy.h"
 
+#include "cpt/text.h"
 #include "wire/cpt_metadata.h"
 
 #include <math.h>
@@ -39,21 +40,9 @@ enum {
 
 /* --- Texts --- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 static struct cpt_bytes trim(struct cpt_bytes text)
 {
-    while (text.bytes > 0 && is_blank(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && is_blank(text.data[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
+    return cpti_text_trim(text, cpti_is_blank_of_file);
 }
 
 /* The part before the first character for which @is_end, or all; @text goes behind. */
@@ -81,12 +70,7 @@ static bool is_quote(char c)
 
 static bool is_word_end(char c)
 {
-    return is_blank(c) || c == '(';
-}
-
-static bool equals(struct cpt_bytes text, const char *with)
-{
-    return cpt_bytes_equal(text, cpt_bytes_of(with));
+    return cpti_is_blank_of_file(c) || c == '(';
 }
 
 /* Printable text of 1 to @bytes_max bytes; UTF-8 is not looked into. */
@@ -174,11 +158,11 @@ static bool read_rate(struct cpt_bytes text, double *rate)
     if (!take_number(&text, rate) || *rate <= 0) {
         return false;
     }
-    if (equals(text, "/min")) {
+    if (cpti_text_is(text, "/min")) {
         *rate /= 60;
         return true;
     }
-    return equals(text, "/s");
+    return cpti_text_is(text, "/s");
 }
 
 /* "50ms" */
@@ -195,7 +179,7 @@ static bool read_duration(struct cpt_bytes text, uint64_t *ns)
     }
     text = trim(text);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (equals(text, units[i].unit) && number * units[i].ns < 9e18) {
+        if (cpti_text_is(text, units[i].unit) && number * units[i].ns < 9e18) {
             *ns = (uint64_t)(number * units[i].ns);
             return true;
         }
@@ -278,7 +262,7 @@ static bool read_path(struct cpt_bytes text, struct cpti_rule *rule)
 static bool read_pair(struct cpt_bytes text, char key[CPTI_RULE_NAME_BYTES + 1],
                       char value[CPTI_RULE_TEXT_BYTES + 1])
 {
-    const struct cpt_bytes first = take(&text, is_blank);
+    const struct cpt_bytes first = take(&text, cpti_is_blank_of_file);
 
     return copy(first, key, CPTI_RULE_NAME_BYTES) &&
            copy(trim(text), value, CPTI_RULE_TEXT_BYTES);
@@ -291,51 +275,51 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
     bool is_good = false;
     int bit = 0;
 
-    if (equals(word, "owner")) {
+    if (cpti_text_is(word, "owner")) {
         bit = SAW_OWNER;
         is_good = copy(text, rule->owner, CPTI_RULE_NAME_BYTES);
-    } else if (equals(word, "until")) {
+    } else if (cpti_text_is(word, "until")) {
         bit = SAW_UNTIL;
         is_good = read_until(text, &rule->end_ns) &&
                   copy(text, rule->until, sizeof rule->until - 1);
-    } else if (equals(word, "method")) {
+    } else if (cpti_text_is(word, "method")) {
         bit = SAW_METHOD;
         is_good = copy(text, rule->method, CPTI_RULE_TEXT_BYTES);
-    } else if (equals(word, "tenant")) {
+    } else if (cpti_text_is(word, "tenant")) {
         bit = SAW_TENANT;
         is_good = copy(text, rule->tenant, CPTI_RULE_TEXT_BYTES);
-    } else if (equals(word, "probability")) {
+    } else if (cpti_text_is(word, "probability")) {
         bit = SAW_PROBABILITY;
         is_good = read_probability(text, &rule->probability);
-    } else if (equals(word, "rate")) {
+    } else if (cpti_text_is(word, "rate")) {
         bit = SAW_RATE;
         is_good = read_rate(text, &rule->rate);
-    } else if (equals(word, "consistent")) {
+    } else if (cpti_text_is(word, "consistent")) {
         bit = SAW_CONSISTENT;
         is_good = text.bytes == 0;
-    } else if (equals(word, "failed")) {
+    } else if (cpti_text_is(word, "failed")) {
         bit = SAW_FAILED;
         is_good = text.bytes == 0;
-    } else if (equals(word, "latency")) {
+    } else if (cpti_text_is(word, "latency")) {
         bit = SAW_LATENCY;
         is_good = read_more_than(text, &rule->latency_ns);
-    } else if (equals(word, "path")) {
+    } else if (cpti_text_is(word, "path")) {
         bit = SAW_PATH;
         is_good = read_path(text, rule);
-    } else if (equals(word, "attribute")) {
+    } else if (cpti_text_is(word, "attribute")) {
         bit = SAW_ATTRIBUTE;
         is_good = read_pair(text, rule->key, rule->value);
-    } else if (equals(word, "header")) {
+    } else if (cpti_text_is(word, "header")) {
         bit = SAW_HEADER;
         is_good = read_pair(text, rule->header, rule->header_value) &&
                   cpti_is_header_name(cpt_bytes_of(rule->header));
-    } else if (equals(word, "query")) {
+    } else if (cpti_text_is(word, "query")) {
         bit = SAW_QUERY;
         is_good = read_pair(text, rule->parameter, rule->parameter_value);
-    } else if (equals(word, "graph")) {
+    } else if (cpti_text_is(word, "graph")) {
         bit = SAW_GRAPH;
         is_good = cpti_every_read(text, &rule->graph_every);
-    } else if (equals(word, "drag")) {
+    } else if (cpti_text_is(word, "drag")) {
         bit = SAW_DRAG;
         is_good = read_probability(text, &rule->drag_share);
     }
@@ -492,11 +476,11 @@ bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
 {
     const char *reason = NULL;
 
-    if (equals(key, "glance_bytes")) {
+    if (cpti_text_is(key, "glance_bytes")) {
         reason = read_glance_bytes(rules, text);
-    } else if (equals(key, "whole_rate")) {
+    } else if (cpti_text_is(key, "whole_rate")) {
         reason = read_whole_rate(rules, text);
-    } else if (equals(key, "whole_time")) {
+    } else if (cpti_text_is(key, "whole_time")) {
         reason = read_whole_time(rules, text);
     } else {
         return false;
@@ -522,7 +506,7 @@ bool cpti_clause_take(struct cpt_bytes *text, struct cpt_bytes *word,
         if (clause.bytes == 0) {
             continue;
         }
-        *word = take(&clause, is_blank);
+        *word = take(&clause, cpti_is_blank_of_file);
         *said = trim(clause);
         return true;
     }

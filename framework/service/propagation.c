@@ -14,6 +14,7 @@
 #include "framework/service/propagation.h"
 
 #include "cpt/cpt_alloc.h"
+#include "cpt/text.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>
@@ -73,23 +74,6 @@ struct joined {
     bool is_cut; /* a member was left out */
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static struct cpt_bytes trimmed(struct cpt_bytes text)
-{
-    while (text.bytes > 0 && is_blank(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && is_blank(text.data[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
 /* ASCII that can be seen, and blanks: gRPC takes nothing else, and the standard wants
  * the rest encoded. */
 static bool is_member(struct cpt_bytes text)
@@ -126,7 +110,8 @@ static void add_members(struct joined *to, struct cpt_bytes value)
     while (value.bytes > 0) {
         const char *comma = memchr(value.data, ',', value.bytes);
         const size_t bytes = comma != NULL ? (size_t)(comma - value.data) : value.bytes;
-        const struct cpt_bytes member = trimmed((struct cpt_bytes){value.data, bytes});
+        const struct cpt_bytes member =
+            cpti_text_trim((struct cpt_bytes){value.data, bytes}, cpti_is_blank);
 
         if (member.bytes != 0) {
             add_member(to, member);

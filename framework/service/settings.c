@@ -16,6 +16,7 @@
 #include "framework/cpt_settings.h"
 
 #include "cpt/now.h"
+#include "cpt/text.h"
 #include "framework/service/service.h"
 #include "framework/service/settings_file.h"
 
@@ -82,50 +83,13 @@ struct cpt_settings {
 
 /* --- Parsing --- */
 
-/* A line, or a part of it. */
-struct span {
-    const char *data;
-    size_t bytes;
-};
-
-static bool is_blank(char c)
+static struct cpt_bytes trim(struct cpt_bytes text)
 {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct span trim(struct span text)
-{
-    while (text.bytes > 0 && is_blank(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && is_blank(text.data[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
-/* The part of @text up to @end, which is then behind it. */
-static struct span take(struct span *text, char end)
-{
-    const char *found = text->bytes > 0 ? memchr(text->data, end, text->bytes) : NULL;
-    struct span part = {text->data, text->bytes};
-
-    if (found != NULL) {
-        part.bytes = (size_t)(found - text->data);
-    }
-    text->data += part.bytes + (found != NULL);
-    text->bytes -= part.bytes + (found != NULL);
-    return part;
-}
-
-static bool equals(struct span text, const char *with)
-{
-    return text.bytes == strlen(with) && memcmp(text.data, with, text.bytes) == 0;
+    return cpti_text_trim(text, cpti_is_blank_of_file);
 }
 
 /* "10.0.0.0/8, ::1", or "none". */
-static cpt_status read_networks(struct span text, struct cpti_networks *networks,
+static cpt_status read_networks(struct cpt_bytes text, struct cpti_networks *networks,
                                 struct cpt_error *error)
 {
     char copies[CPTI_NETWORKS_MAX][CPTI_TRUSTED_NAME_BYTES_MAX + 1];
@@ -133,11 +97,11 @@ static cpt_status read_networks(struct span text, struct cpti_networks *networks
     size_t count = 0;
 
     networks->count = 0;
-    if (equals(text, "none")) {
+    if (cpti_text_is(text, "none")) {
         return CPT_OK;
     }
     do {
-        const struct span part = trim(take(&text, ','));
+        const struct cpt_bytes part = trim(cpti_text_take(&text, ','));
 
         if (count == CPTI_NETWORKS_MAX) {
             return cpt_error_set(error, CPT_LIMIT, 0, "more than %d networks",
@@ -166,26 +130,25 @@ static cpt_status set_once(bool *has, const char *key, struct cpt_error *error)
 }
 
 /* What is kept beside the path. False: @key is none of it. */
-static bool parse_kept(struct span key, struct span value, struct wanted *wanted,
-                       cpt_status *status, struct cpt_error *error)
+static bool parse_kept(struct cpt_bytes key, struct cpt_bytes value,
+                       struct wanted *wanted, cpt_status *status,
+                       struct cpt_error *error)
 {
-    const struct cpt_bytes text = {value.data, value.bytes};
-
-    if (equals(key, "graph")) {
+    if (cpti_text_is(key, "graph")) {
         *status = set_once(&wanted->has_graph, "graph", error);
-        if (*status == CPT_OK && !cpti_every_read(text, &wanted->graph_every)) {
+        if (*status == CPT_OK && !cpti_every_read(value, &wanted->graph_every)) {
             *status = cpt_error_set(error, CPT_INVALID, 0,
                                     "'graph' is no number K: one in K, or 0: none");
         }
-    } else if (equals(key, "graph_rate")) {
+    } else if (cpti_text_is(key, "graph_rate")) {
         *status = set_once(&wanted->has_graph_rate, "graph_rate", error);
-        if (*status == CPT_OK && !cpti_clause_rate(text, &wanted->graph_rate)) {
+        if (*status == CPT_OK && !cpti_clause_rate(value, &wanted->graph_rate)) {
             *status = cpt_error_set(error, CPT_INVALID, 0,
                                     "'graph_rate' is no rate such as 10/s");
         }
-    } else if (equals(key, "drag")) {
+    } else if (cpti_text_is(key, "drag")) {
         *status = set_once(&wanted->has_drag, "drag", error);
-        if (*status == CPT_OK && !cpti_clause_probability(text, &wanted->drag_share)) {
+        if (*status == CPT_OK && !cpti_clause_probability(value, &wanted->drag_share)) {
             *status =
                 cpt_error_set(error, CPT_INVALID, 0, "'drag' is no number from 0 to 1");
         }
@@ -195,36 +158,33 @@ static bool parse_kept(struct span key, struct span value, struct wanted *wanted
     return true;
 }
 
-static cpt_status parse_pair(struct span key, struct span value, struct wanted *wanted,
-                             struct cpt_error *error)
+static cpt_status parse_pair(struct cpt_bytes key, struct cpt_bytes value,
+                             struct wanted *wanted, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
 
-    if (equals(key, "tracing")) {
+    if (cpti_text_is(key, "tracing")) {
         status = set_once(&wanted->has_enabled, "tracing", error);
-        wanted->is_enabled = equals(value, "on");
-        return status != CPT_OK || wanted->is_enabled || equals(value, "off")
+        wanted->is_enabled = cpti_text_is(value, "on");
+        return status != CPT_OK || wanted->is_enabled || cpti_text_is(value, "off")
                    ? status
                    : cpt_error_set(error, CPT_INVALID, 0,
                                    "'tracing' is neither on nor off");
     }
-    if (equals(key, "probability")) {
+    if (cpti_text_is(key, "probability")) {
         status = set_once(&wanted->has_probability, "probability", error);
-        return status != CPT_OK || cpti_clause_probability(
-                                       (struct cpt_bytes){value.data, value.bytes},
-                                       &wanted->probability)
+        return status != CPT_OK || cpti_clause_probability(value, &wanted->probability)
                    ? status
                    : cpt_error_set(error, CPT_INVALID, 0,
                                    "'probability' is no number from 0 to 1");
     }
-    if (equals(key, "trust")) {
+    if (cpti_text_is(key, "trust")) {
         status = set_once(&wanted->has_networks, "trust", error);
         return status == CPT_OK ? read_networks(value, &wanted->networks, error)
                                 : status;
     }
-    if (equals(key, "tenant")) {
-        if (!cpti_is_header_name((struct cpt_bytes){value.data, value.bytes}) ||
-            value.bytes > CPTI_RULE_NAME_BYTES ||
+    if (cpti_text_is(key, "tenant")) {
+        if (!cpti_is_header_name(value) || value.bytes > CPTI_RULE_NAME_BYTES ||
             wanted->rules->tenant_header[0] != '\0') {
             return cpt_error_set(error, CPT_INVALID, 0,
                                  "'tenant' is the name of one header");
@@ -235,26 +195,26 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
     if (parse_kept(key, value, wanted, &status, error)) {
         return status;
     }
-    if (cpti_glance_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},
-                         (struct cpt_bytes){value.data, value.bytes}, &status, error)) {
+    if (cpti_glance_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes}, value,
+                         &status, error)) {
         return status;
     }
-    if (cpti_experiment_read(
-            wanted->experiment, (struct cpt_bytes){key.data, key.bytes},
-            (struct cpt_bytes){value.data, value.bytes}, &status, error)) {
+    if (cpti_experiment_read(wanted->experiment,
+                             (struct cpt_bytes){key.data, key.bytes}, value, &status,
+                             error)) {
         return status;
     }
     if (key.bytes > 5 && memcmp(key.data, "rule ", 5) == 0) {
-        key = trim((struct span){key.data + 5, key.bytes - 5});
+        key = trim((struct cpt_bytes){key.data + 5, key.bytes - 5});
         return cpti_rule_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},
-                              (struct cpt_bytes){value.data, value.bytes}, error);
+                              value, error);
     }
     return cpt_error_set(error, CPT_INVALID, 0, "unknown setting '%.*s'",
                          (int)(key.bytes < 40 ? key.bytes : 40), key.data);
 }
 
 /* Some editors begin a text with a byte order mark. It is refused, but for one case. */
-static struct span skip_mark(struct span text)
+static struct cpt_bytes skip_mark(struct cpt_bytes text)
 {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};
 
@@ -266,22 +226,22 @@ static struct span skip_mark(struct span text)
 }
 
 /* How many lines of @text are the kill switch, and how many are other settings. */
-static unsigned count_off(struct span text, unsigned *others)
+static unsigned count_off(struct cpt_bytes text, unsigned *others)
 {
     unsigned count = 0;
 
     *others = 0;
     text = skip_mark(text);
     while (text.bytes > 0) {
-        struct span line = take(&text, '\n');
-        struct span key;
+        struct cpt_bytes line = cpti_text_take(&text, '\n');
+        struct cpt_bytes key;
 
-        line = trim(take(&line, '#'));
+        line = trim(cpti_text_take(&line, '#'));
         if (line.bytes == 0) {
             continue;
         }
-        key = trim(take(&line, '='));
-        if (equals(key, "tracing") && equals(trim(line), "off")) {
+        key = trim(cpti_text_take(&line, '='));
+        if (cpti_text_is(key, "tracing") && cpti_text_is(trim(line), "off")) {
             count++;
         } else {
             (*others)++;
@@ -292,7 +252,7 @@ static unsigned count_off(struct span text, unsigned *others)
 
 /* Whether @text has one setting, and that is the kill switch. Such a text is obeyed
  * even if it is half of what is being written: the whole would say so, too. */
-static bool is_kill_switch(struct span text)
+static bool is_kill_switch(struct cpt_bytes text)
 {
     unsigned others = 0;
 
@@ -300,7 +260,7 @@ static bool is_kill_switch(struct span text)
 }
 
 /* What a text has that was cut short, or lost blocks when the machine stopped. */
-static cpt_status check_whole(struct span text, uint64_t line_number,
+static cpt_status check_whole(struct cpt_bytes text, uint64_t line_number,
                               struct cpt_error *error)
 {
     if (text.bytes == 0) {
@@ -317,10 +277,10 @@ static cpt_status check_whole(struct span text, uint64_t line_number,
 }
 
 /* CPT_OK, or an error whose offset is the number of the line. */
-static cpt_status parse(struct span whole, struct wanted *wanted,
+static cpt_status parse(struct cpt_bytes whole, struct wanted *wanted,
                         struct cpt_error *error)
 {
-    struct span text = is_kill_switch(whole) ? skip_mark(whole) : whole;
+    struct cpt_bytes text = is_kill_switch(whole) ? skip_mark(whole) : whole;
     cpt_status status = CPT_OK;
     uint64_t line_number = 0;
 
@@ -331,11 +291,11 @@ static cpt_status parse(struct span whole, struct wanted *wanted,
     memset(experiment, 0, sizeof *experiment);
     *wanted = (struct wanted){.rules = rules, .experiment = experiment};
     while (text.bytes > 0 && status == CPT_OK) {
-        struct span line = take(&text, '\n');
-        struct span key;
+        struct cpt_bytes line = cpti_text_take(&text, '\n');
+        struct cpt_bytes key;
 
         line_number++;
-        line = trim(take(&line, '#'));
+        line = trim(cpti_text_take(&line, '#'));
         if (line.bytes == 0) {
             continue;
         }
@@ -343,7 +303,7 @@ static cpt_status parse(struct span whole, struct wanted *wanted,
             memchr(line.data, '=', line.bytes) == NULL) {
             status = cpt_error_set(error, CPT_INVALID, 0, "it is not 'key = value'");
         } else {
-            key = trim(take(&line, '='));
+            key = trim(cpti_text_take(&line, '='));
             status = parse_pair(key, trim(line), wanted, error);
         }
     }
@@ -505,7 +465,7 @@ static const char off_at_first[] = "tracing is off until a file says 'tracing = 
  * line of it says so, or may have said so before it was cut short. */
 static bool may_be_off(const struct cpti_settings_file *file)
 {
-    const struct span text = {file->judged, file->judged_bytes};
+    const struct cpt_bytes text = {file->judged, file->judged_bytes};
     unsigned others = 0;
 
     return check_whole(text, 0, NULL) != CPT_OK || count_off(text, &others) != 0;
@@ -573,7 +533,7 @@ static void judge(struct cpt_settings *settings)
 
     cpti_settings_file_judge(&settings->file);
     settings->failure = 0;
-    if (parse((struct span){file->judged, file->judged_bytes}, &wanted, &error) !=
+    if (parse((struct cpt_bytes){file->judged, file->judged_bytes}, &wanted, &error) !=
         CPT_OK) {
         tell(settings, false, "%s: line %llu: %s; %s", settings->path,
              (unsigned long long)error.offset, error.sentence,
@@ -609,7 +569,7 @@ static void check_file(struct cpt_settings *settings)
         take_experiment(settings, NULL);
     } else if (look == CPTI_SETTINGS_NEW ||
                (look == CPTI_SETTINGS_CHANGING &&
-                is_kill_switch((struct span){file->next, file->next_bytes}))) {
+                is_kill_switch((struct cpt_bytes){file->next, file->next_bytes}))) {
         judge(settings);
     } else if (look == CPTI_SETTINGS_CHANGING) {
         note_restless(settings, now_ns);

@@ -26,6 +26,8 @@
  */
 #include "framework/transport/http_parser.h"
 
+#include "cpt/text.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -82,23 +84,11 @@ static bool is_token(char c)
     return byte < 128 && (tokens[byte / 32] >> (byte % 32) & 1) != 0;
 }
 
-/* White space that may stand around a value, and within a line of a chunk: blanks and
- * tabulators (OWS of RFC 9110, 5.6.3). No other character counts as one anywhere. */
-static bool is_white(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
+/* White space that may stand around a value, and within a line of a chunk; no other
+ * character counts as one anywhere. */
 static struct cpt_bytes trimmed(struct cpt_bytes text)
 {
-    while (text.bytes > 0 && is_white(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && is_white(text.data[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
+    return cpti_text_trim(text, cpti_is_blank);
 }
 
 /* Of a value: no control character but the tabulator. */
@@ -498,7 +488,7 @@ static bool extension_judge(struct cpti_http_parser *parser, struct cpt_bytes te
     if (text.bytes == 0) {
         return true;
     }
-    while (at < text.bytes && is_white(text.data[at])) {
+    while (at < text.bytes && cpti_is_blank(text.data[at])) {
         at++;
     }
     if (at == text.bytes || text.data[at] != ';' || !is_text(text)) {
