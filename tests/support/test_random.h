@@ -68,11 +68,11 @@ static inline uint64_t test_random_seed(const char *what)
     return seed;
 }
 
-/* ThreadSanitizer makes a program ten times slower; most properties have one thread. */
-#if defined(__SANITIZE_THREAD__)
+/* A sanitizer makes a program up to ten times slower. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define TEST_IS_SLOW 1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define TEST_IS_SLOW 1
 #endif
 #endif

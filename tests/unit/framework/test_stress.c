@@ -23,6 +23,7 @@
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 #include "tests/support/virtual_time.h"
 
 #include "cpt/cpt_path.h"
@@ -34,24 +35,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 2 s without a sanitizer are a minute with one, on two cores. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-
 enum {
     GRAPHS = 120,
     FEW = 48, /* requests of a graph; of every MANY_EVERY-th: */
     MANY_EVERY = 10,
-#if defined(IS_SANITIZED)
-    MANY = 400,
-#else
-    MANY = 2000,
-#endif
+    MANY = TEST_IS_SLOW ? 400 : 2000, /* else a minute of two cores */
     FATES = 16,
     FAILS_OF_1000 = 15, /* steps */
     BLOCKED_MAX = 32,   /* at one time: fewer than a pool's extra threads */
