@@ -22,20 +22,20 @@
  * If the reserve blocks as well, as what it runs waits for something within the
  * process, another thread becomes the reserve: no order of running these steps could do
  * with fewer, since each has its stack. If it waits for the world outside, that ends by
- * itself, and there is no hurry.
+ * itself, and there is no hurry: what else is needed waits for the valve.
  *
  * Where the system makes no more threads, a thread that blocks runs what is needed
  * itself, on top of its step, to a limited depth: cpti_pool_help_needed(). The step
  * then goes on only when that has returned, so this is the last resort, and only for
- * what is needed: work of any kind could wait for a lock that the step below it holds,
- * or is the next to get.
+ * what is needed. Even that could wait for a lock that the step below it is the next to
+ * get, as `done` of a request may.
  *
  * The valve. What is needed is a guess: a step may wait for a request that some other
  * service, in the same process, is to answer, or for what a task of another request
- * completes. So if no block ends for a while, one work of any kind may run, newest and
- * oldest in turn, as what is waited for was often begun by those who wait. The while is
- * doubled each time that this was of no use. Whatever the steps wait for is thus run at
- * last, unless they wait for each other.
+ * completes. So if no block ends for a while, one work of any kind may run: one that is
+ * needed, then the newest, one that is needed, then the oldest, as what is waited for
+ * was often begun by those who wait. The while is doubled each time that this was of no
+ * use. Whatever the steps wait for is thus run at last, unless they wait for each other.
  *
  * Whatever makes work needed is written before the lock is taken or the state read, so
  * the protocol of sleeping (pool.c) holds for needed work, too: docs/models/tight.pml.
@@ -74,10 +74,22 @@ static void note_tight(struct cpti_pool *pool, bool is_tight)
     pool->tight_number++;
     pool->stalled_count = 0;
     pool->is_open = false;
+    pool->prefers_needed = true;
     pool->prefers_oldest = false;
     pool->seen_count = pool->ended_count;
     pool->valve_ticks = 1;
     pool->ticks_left = 1;
+}
+
+/* The same, and the one of the reserve. */
+static unsigned wanted_seats(const struct cpti_pool *pool)
+{
+    const unsigned all = free_seats(pool);
+
+    if (all != 0) {
+        return all;
+    }
+    return pool->stalled_count == 0 || pool->is_open ? 1 : 0;
 }
 
 /* What is blocked, or the valve, has changed; the caller has left @left seats. Makes
@@ -85,10 +97,7 @@ static void note_tight(struct cpti_pool *pool, bool is_tight)
 static bool reseat(struct cpti_pool *pool, int left)
 {
     const unsigned before = pool->seat_count;
-    const unsigned all = free_seats(pool);
-    const unsigned wanted = all != 0                                    ? all
-                            : pool->stalled_count == 0 || pool->is_open ? 1
-                                                                        : 0;
+    const unsigned wanted = wanted_seats(pool);
     unsigned idle = 0;
     uint32_t change = 0;
 
@@ -97,7 +106,7 @@ static bool reseat(struct cpti_pool *pool, int left)
            cpti_pool_add_thread(pool)) {
     }
     idle = pool->thread_count - pool->blocked_count;
-    note_tight(pool, all == 0 || idle == 0);
+    note_tight(pool, free_seats(pool) == 0 || idle == 0);
     pool->seat_count = wanted < idle ? wanted : idle;
     change = (uint32_t)(left + (int)pool->seat_count - (int)before) * CPTI_SEAT;
     (void)atomic_fetch_add(&pool->state, change);
@@ -187,16 +196,27 @@ static struct cpt_work **find_next(struct cpti_pool *pool)
 {
     struct cpt_work **link = &pool->first;
 
-    if (!atomic_load(&pool->is_tight) || (pool->is_open && pool->prefers_oldest)) {
+    if (!atomic_load(&pool->is_tight)) {
         return link;
     }
-    if (!pool->is_open) {
-        return find_needed(pool);
+    link = find_needed(pool);
+    if (!pool->is_open || (*link != NULL && pool->prefers_needed)) {
+        return link;
     }
-    while (*link != NULL && (*link)->next != NULL) {
+    link = &pool->first;
+    while (!pool->prefers_oldest && *link != NULL && (*link)->next != NULL) {
         link = &(*link)->next;
     }
     return link;
+}
+
+/* After one work, which @was_needed or not. Lock held. */
+static void close_valve(struct cpti_pool *pool, bool was_needed)
+{
+    pool->is_open = false;
+    pool->prefers_needed = !was_needed;
+    pool->prefers_oldest ^= !was_needed;
+    (void)reseat(pool, 0);
 }
 
 /* Takes the work at @link out of the inbox. Lock held. */
@@ -224,9 +244,7 @@ struct cpt_work *cpti_pool_take_needed(struct cpti_pool *pool)
     if (*link != NULL) {
         work = take_at(pool, link);
         if (pool->is_open) {
-            pool->is_open = false;
-            pool->prefers_oldest = !pool->prefers_oldest;
-            (void)reseat(pool, 0);
+            close_valve(pool, cpti_work_is_needed(work));
         }
     }
     cpti_lock_release(&pool->lock);
@@ -338,14 +356,14 @@ void cpti_pool_look_again(void)
     set_valve(pool);
 }
 
-/* Work that is needed, if @pool has no thread for it; or NULL. */
+/* Work that is needed, if @pool should have a thread for it, and got none; or NULL. */
 static struct cpt_work *take_if_short(struct cpti_pool *pool)
 {
     struct cpt_work **link = NULL;
     struct cpt_work *work = NULL;
 
     cpti_lock_take(&pool->lock);
-    if (pool->thread_count == pool->blocked_count) {
+    if (pool->thread_count == pool->blocked_count && wanted_seats(pool) != 0) {
         gather(pool);
         link = find_needed(pool);
         work = *link != NULL ? take_at(pool, link) : NULL;

@@ -80,8 +80,9 @@ struct cpti_pool {
     unsigned valve_ticks;   /* how long it waits between two looks … */
     unsigned ticks_left;    /* … until the next one */
     bool is_valve_set;
-    bool is_open;        /* one work of any kind may run */
-    bool prefers_oldest; /* of those that wait when it is open */
+    bool is_open;        /* one work of any kind may run: */
+    bool prefers_needed; /* one that is needed, if there is any; */
+    bool prefers_oldest; /* else the oldest, or the newest */
     struct cpt_timer valve;
 
     char pad2[CPTI_POOL_CACHE_LINE];

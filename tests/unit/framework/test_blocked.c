@@ -585,6 +585,92 @@ static void test_all_end(void)
     }
 }
 
+/* --- Steps that wait for the world, and one that has a lock --- */
+
+enum { STALLED = 3, LOCKING = 100 };
+
+static struct cpt_pending *_Atomic disk;
+static struct cpt_pending *_Atomic stalled[STALLED];
+static atomic_int stalled_count;
+
+static cpt_status lock_for_disk(struct cpt_task *task)
+{
+    cpt_mutex_lock(all.mutex);
+    atomic_store(&disk, cpt_defer(task, "disk"));
+    atomic_store(&all.is_held, true);
+    return cpt_await(task, atomic_load(&disk), unlock_late);
+}
+
+static cpt_status stall(struct cpt_task *task)
+{
+    struct cpt_pending *pending = cpt_defer(task, "outside");
+
+    atomic_store(&stalled[atomic_load(&stalled_count)], pending); /* one at a time */
+    atomic_fetch_add(&stalled_count, 1);
+    *cpt_output(task, page) = *cpt_input(task, query);
+    return cpt_wait(task, pending);
+}
+
+static const struct cpt_task_def some_tasks[] = {
+    {"long", lock_for_disk, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL},
+    {"outside", stall, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL},
+    {"brief", lock_briefly, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
+static const struct cpt_graph some_graphs[] = {
+    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[0], 1},
+    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[1], 1},
+    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[2], 1}};
+
+static const struct scenario with_stalled = {"a lock, while threads wait for the world",
+                                             lock_briefly,
+                                             NULL,
+                                             false,
+                                             true,
+                                             LOCKING,
+                                             LOCKING / 4};
+
+/* A pool of two threads, and one more, wait for the world; the rest of the step that
+ * has the lock stands in the middle of the line, and `done` takes the lock, too. The
+ * valve lets that rest through before the others, each of which would block one more
+ * thread; and no step that is to get the lock next lies below it on its stack. */
+static void test_needed_first(void)
+{
+    struct cpt_plan *holding = new_plan(&some_graphs[0]);
+    struct cpt_plan *stalling = new_plan(&some_graphs[1]);
+    struct cpt_plan *locking = new_plan(&some_graphs[2]);
+    int number = 0;
+
+    scenario = &with_stalled;
+    atomic_store(&stalled_count, 0);
+    begin(1, 1);
+    start(holding, ++number, 0);
+    while (!atomic_load(&all.is_held)) {
+        (void)usleep(100);
+    }
+    for (int i = 0; i < STALLED; i++) {
+        start(stalling, ++number, 0);
+    }
+    while (atomic_load(&stalled_count) < STALLED) {
+        (void)usleep(100);
+    }
+    for (int i = 0; i < LOCKING; i++) {
+        if (i == LOCKING / 2) {
+            cpt_complete(atomic_load(&disk), CPT_OK);
+        }
+        start(locking, ++number, 0);
+    }
+    CU_ASSERT_TRUE_FATAL(wait_for_gone(1));
+    CU_ASSERT_TRUE(cpti_pool_count(all.pool).reserve <= scenario->reserve_max);
+    for (int i = 0; i < STALLED; i++) {
+        cpt_complete(atomic_load(&stalled[i]), CPT_OK);
+    }
+    CU_ASSERT_TRUE_FATAL(wait_for_gone(number));
+    CU_ASSERT_EQUAL(atomic_load(&all.done_count), number);
+    cpt_plan_free(holding);
+    cpt_plan_free(stalling);
+    cpt_plan_free(locking);
+    end();
+}
+
 /* As if the system had no more threads: what is needed runs on those that block. */
 static void test_without_more_threads(void)
 {
@@ -607,6 +693,7 @@ static void test_without_more_threads(void)
 extern CU_TestInfo cpt_blocked_tests[];
 CU_TestInfo cpt_blocked_tests[] = {
     {"200 blocked steps on pools of 1 to 4: all end", test_all_end},
+    {"what is needed first, though others wait for the world", test_needed_first},
     {"also where the system makes no more threads", test_without_more_threads},
     CU_TEST_INFO_NULL,
 };
