@@ -34,8 +34,9 @@
  * service, in the same process, is to answer, or for what a task of another request
  * completes. So if no block ends for a while, one work of any kind may run: one that is
  * needed, then the newest, one that is needed, then the oldest, as what is waited for
- * was often begun by those who wait. The while is doubled each time that this was of no
- * use. Whatever the steps wait for is thus run at last, unless they wait for each other.
+ * was often begun by those who wait. The while is doubled each time that this was of
+ * no use. Whatever the steps wait for is thus run at last, unless they wait for each
+ * other.
  *
  * Whatever makes work needed is written before the lock is taken or the state read, so
  * the protocol of sleeping (pool.c) holds for needed work, too: docs/models/tight.pml.
