@@ -7,9 +7,14 @@ collect_alike.py send SEED COUNT PORT       - sends the same to cpt collect, in 
 import gzip
 import http.client
 import json
+import os
 import random
 import struct
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from protobuf import field, varint  # noqa: E402
 
 MS = 10**6
 HOSTS = ["host.name", "host.id", "service.instance.id"]
@@ -140,18 +145,6 @@ def as_json(spans, is_behind=False, padding=0):
                    ("scopeSpans", [{"spans": [json_span(span, padding)]}])]
         resources.append(dict(members[::-1] if is_behind else members))
     return json.dumps({"resourceSpans": resources}).encode()
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def value_bytes(value):

@@ -26,6 +26,10 @@ import threading
 import time
 import zlib
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from protobuf import field, varint  # noqa: E402
+
 JSON = "application/json"
 PROTOBUF = "application/x-protobuf"
 
@@ -81,18 +85,6 @@ def spans_of(name):
 
 
 # --- Protobuf, by the encoding's definition ---
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def as_protobuf(spans):

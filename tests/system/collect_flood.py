@@ -16,10 +16,15 @@
 import gzip
 import hashlib
 import http.client
+import os
 import struct
 import sys
 import threading
 import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from protobuf import field, varint  # noqa: E402
 
 TYPES = {"json": "application/json", "protobuf": "application/x-protobuf"}
 TIMES_MAX = 3  # that a measurement of time is repeated
@@ -31,18 +36,6 @@ def fail(text):
 
 
 # --- Requests ---
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def attribute(key, value):

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The cpt authors
 """headed.py FOLDER NAME entry|hop|leaf [HOST:PORT] - headed.c in Python, with FOLDER's
 cpt_trace.py: a WSGI service whose replies carry other headers, and connections that are kept."""
-import http.server
 import itertools
+import os
 import sys
 import time
 import urllib.request
@@ -11,7 +11,9 @@ import urllib.request
 FOLDER, NAME, ROLE = sys.argv[1:4]
 NEXT = sys.argv[4] if len(sys.argv) > 4 else None
 sys.path.insert(0, FOLDER)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import cpt_trace  # noqa: E402
+from wsgi_server import serve  # noqa: E402
 
 PIECE = 400
 COUNT = itertools.count(1)
@@ -49,48 +51,8 @@ def app(environ, start_response):
     return [("%s.%d %s" % (NAME, next(COUNT), rest)).encode()]
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """A WSGI server."""
-
-    protocol_version = "HTTP/1.1"
-    wbufsize = 1 << 16  # head and body in one packet
-
-    def do_GET(self):
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": self.path, "QUERY_STRING": "",
-                   "REMOTE_ADDR": self.client_address[0]}
-        for name in set(self.headers):
-            values = ",".join(self.headers.get_all(name))
-            environ["HTTP_" + name.upper().replace("-", "_")] = values
-        head = []
-        try:
-            body = b"".join(APP(environ, lambda *words: head.extend(words)))
-        except Exception as error:
-            head[:] = ["502 Failed", []]
-            body = str(error).encode()
-        self.send_response(int(head[0].split()[0]))
-        for name, value in head[1]:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, *_):
-        pass  # clients leave
-
-
 cpt_trace.install()
 SERVICE = cpt_trace.Service(NAME, role="entry" if ROLE == "entry" else "inner",
                             trust=["127.0.0.0/8"], trusts_forwarded=True,
                             callees={NEXT: "next"} if NEXT else {})
-APP = cpt_trace.WSGI(app, SERVICE)
-server = Server(("127.0.0.1", 0), Handler)
-print("%s listens on 127.0.0.1:%d" % (NAME, server.server_port), flush=True)
-server.serve_forever()
+serve(NAME, cpt_trace.WSGI(app, SERVICE), "502 Failed")
