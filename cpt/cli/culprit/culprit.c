@@ -38,6 +38,7 @@ struct judging {
     size_t single_count; /* groups of clusters that are in one set, … */
     size_t single_counts[2];
     uint32_t *drawn;  /* how often each group is, or those in some order */
+    bool *is_dealt;   /* by group of both sets: to the first one */
     double *permuted; /* scores, permutation by permutation */
     double *means;    /* by suspect: of its permuted scores */
     double *errors;   /* … and their standard deviation */
@@ -159,16 +160,20 @@ static void deal(struct judging *judging)
     const size_t base_count = groups[0].count;
 
     sums_clear(judging, judging->sums[0]);
+    memset(judging->is_dealt, 0, base_count + groups[1].count);
     for (size_t i = 0; i < judging->single_counts[0]; i++) {
         const size_t k = i + random_below(&judging->random, judging->single_count - i);
         const uint32_t group = judging->drawn[k];
 
         judging->drawn[k] = judging->drawn[i];
         judging->drawn[i] = group;
-        if (group < base_count) {
-            add_group(judging, judging->sums[0], 0, group, 1);
-        } else {
-            add_group(judging, judging->sums[0], 1, group - base_count, 1);
+        judging->is_dealt[group] = true;
+    }
+    /* in their order in memory, as they are more than a cache holds */
+    for (size_t i = 0; i < base_count + groups[1].count; i++) {
+        if (judging->is_dealt[i]) {
+            add_group(judging, judging->sums[0], i >= base_count,
+                      i < base_count ? i : i - base_count, 1);
         }
     }
     for (size_t i = 0; i < base_count && judging->culprit->has_clusters; i++) {
@@ -581,6 +586,7 @@ static cpt_status allocate(struct judging *judging)
     judging->larges = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->larges);
     judging->slower = cpt_alloc_zeroed(alloc, frames * sizeof *judging->slower);
     judging->drawn = cpt_alloc_zeroed(alloc, requests * sizeof *judging->drawn);
+    judging->is_dealt = cpt_alloc_zeroed(alloc, requests * sizeof *judging->is_dealt);
     judging->permuted = cpt_alloc_zeroed(alloc, judging->culprit->rounds * suspects *
                                                     sizeof *judging->permuted);
     judging->means = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->means);
@@ -590,8 +596,9 @@ static cpt_status allocate(struct judging *judging)
     return is_whole && judging->saved != NULL && judging->all != NULL &&
                    judging->firsts != NULL && judging->larges != NULL &&
                    judging->slower != NULL && judging->drawn != NULL &&
-                   judging->permuted != NULL && judging->means != NULL &&
-                   judging->errors != NULL && judging->others != NULL
+                   judging->is_dealt != NULL && judging->permuted != NULL &&
+                   judging->means != NULL && judging->errors != NULL &&
+                   judging->others != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
@@ -616,6 +623,7 @@ static void deallocate(struct judging *judging)
     cpt_alloc_free(alloc, judging->larges);
     cpt_alloc_free(alloc, judging->slower);
     cpt_alloc_free(alloc, judging->drawn);
+    cpt_alloc_free(alloc, judging->is_dealt);
     cpt_alloc_free(alloc, judging->permuted);
     cpt_alloc_free(alloc, judging->means);
     cpt_alloc_free(alloc, judging->errors);
