@@ -152,8 +152,8 @@ static void bootstrap(struct judging *judging)
 
 /* --- Permutation --- */
 
-/* Deals the groups of both sets to two sets of as many groups. A cluster of both sets
- * changes sides, or does not. */
+/* Deals the groups of both sets to two sets of as many groups; adds them in their order
+ * in memory, as no cache holds all. A cluster of both sets changes sides or not. */
 static void deal(struct judging *judging)
 {
     const struct cpti_culprit_groups *groups = judging->groups;
@@ -169,11 +169,12 @@ static void deal(struct judging *judging)
         judging->drawn[i] = group;
         judging->is_dealt[group] = true;
     }
-    /* in their order in memory, as they are more than a cache holds */
     for (size_t i = 0; i < base_count + groups[1].count; i++) {
+        const bool is_new = i >= base_count;
+
         if (judging->is_dealt[i]) {
-            add_group(judging, judging->sums[0], i >= base_count,
-                      i < base_count ? i : i - base_count, 1);
+            add_group(judging, judging->sums[0], is_new, is_new ? i - base_count : i,
+                      1);
         }
     }
     for (size_t i = 0; i < base_count && judging->culprit->has_clusters; i++) {
@@ -643,11 +644,8 @@ static unsigned rounds_of(const struct cpti_culprit_model *model)
                      ? (double)set->ends[set->request_count - 1] + model->key_count
                      : 0;
     }
-    if (work_max / cells >= CPTI_CULPRIT_ROUNDS) {
-        return CPTI_CULPRIT_ROUNDS;
-    }
-    return work_max / cells > CPTI_CULPRIT_ROUNDS_MIN ? (unsigned)(work_max / cells)
-                                                      : CPTI_CULPRIT_ROUNDS_MIN;
+    return (unsigned)fmin(CPTI_CULPRIT_ROUNDS,
+                          fmax(CPTI_CULPRIT_ROUNDS_MIN, work_max / cells));
 }
 
 static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
@@ -657,8 +655,8 @@ static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* Culprits first, in the order of rounds, then those of "either"; then by score, then
- * by name. */
+/* Culprits first, by rounds, then those of "either", and those that stand out, as few
+ * calls may have any score by chance; then by score, then by name. */
 static int compare_suspects(const void *left, const void *right)
 {
     const struct cpti_suspect *a = left;
@@ -675,6 +673,9 @@ static int compare_suspects(const void *left, const void *right)
     }
     if (a->round != b->round) {
         return a->round < b->round ? -1 : 1;
+    }
+    if (a->stands_out != b->stands_out) {
+        return a->stands_out ? -1 : 1;
     }
     if (a->score != b->score) {
         return a->score > b->score ? -1 : 1;
@@ -695,7 +696,6 @@ static bool is_comparable(const struct cpti_culprit *culprit,
 static void judge_all(struct judging *judging)
 {
     struct cpti_culprit *culprit = judging->culprit;
-
     double score = 0; /* of the first culprit */
 
     for (bool goes_on = true; goes_on && culprit->culprit_count < CPTI_CULPRIT_MAX;) {
