@@ -80,10 +80,10 @@ struct cpt_quantile_change {
 /*
  * Compares the @quantile of two samples. The interval joins those of the two quantiles
  * (method of variance estimates recovery): its ends are as far from delta_ns as the
- * root of the sum of the squares of both distances. An infinite end of either is one of
- * it. The p value is the smallest level whose interval excludes 0, so it holds for any
- * two distributions and any two sizes, with ties. It is never below
- * CPT_QUANTILE_P_MIN.
+ * root of the sum of the squares of both distances, of which each is one of middles of
+ * buckets: times of both are rounded alike. An infinite end of either is one of it. The
+ * p value is the smallest level whose interval excludes 0, so it holds for any two
+ * distributions and any two sizes, with ties. It is never below CPT_QUANTILE_P_MIN.
  */
 CPT_API struct cpt_quantile_change
 cpt_quantile_compare(const struct cpt_tree *base, uint32_t base_node,

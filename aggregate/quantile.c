@@ -6,9 +6,9 @@
  * With equal weights the ranks l and u of the ends are exact, and the tree's histogram
  * tells the buckets of the requests with these ranks. With unequal weights the
  * effective count, rounded down, stands for the count: the least of those at both ends
- * of the bucket of the quantile. A rank becomes the share of weight up to it, and the
- * lower one moves outwards by one rank, since a sum of unequal weights can lie between
- * two ranks.
+ * of the bucket of the quantile. Rank r becomes the share (r - 1/2) / count of the
+ * weight: sums of unequal weights lie between ranks, and half a rank is the correction
+ * for that.
  */
 #include "aggregate/quantile.h"
 
@@ -142,13 +142,15 @@ static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index,
     return ranked;
 }
 
-/* The bucket of the request with @rank of ranked->count, both above 0. */
+/* The bucket of the request with @rank of ranked->count, both above 0; of unequal
+ * weights, half a rank below. */
 static uint32_t bucket_of_rank(const struct ranked *ranked, uint64_t rank)
 {
+    const uint64_t halves = 2 * rank - !ranked->is_equal;
     const cpti_u128 each = ranked->weight / ranked->count;
     const cpti_u128 rest = ranked->weight % ranked->count;
     const cpti_u128 target =
-        each * rank + (rest * rank + ranked->count - 1) / ranked->count;
+        (each * halves + (rest * halves + ranked->count - 1) / ranked->count + 1) / 2;
     cpti_u128 reached = 0;
     struct cpti_bucket bucket = {0};
 
@@ -205,9 +207,6 @@ static struct cpt_quantile quantile_at(const struct ranked *ranked, double quant
         return result;
     }
     low_rank = cpt_binomial_rank(ranked->count, quantile, tail);
-    if (low_rank != 0 && !ranked->is_equal) {
-        low_rank--;
-    }
     result.low_ns = fmin(low_end(ranked, low_rank), result.ns);
     /* the same from above: rank r from below is count + 1 - r from above */
     result.high_ns =
@@ -241,8 +240,26 @@ struct cpt_quantile cpt_quantile_of_count(const struct cpt_tree *tree, uint32_t 
 
 /* --- Two samples --- */
 
-static double distance(double left, double right)
+/* The middle of the bucket of the end of an interval: all times are rounded to middles,
+ * those of both sets alike, and ranks of rounded times are as exact as any. */
+static double rounded(double ns)
 {
+    uint32_t bucket;
+
+    if (!isfinite(ns)) {
+        return ns;
+    }
+    bucket = cpti_histogram_index((uint64_t)ns);
+    return ((double)cpti_histogram_low(bucket) + (double)cpti_histogram_high(bucket)) /
+           2;
+}
+
+/* How far the ends of two intervals are from their quantiles, together. */
+static double distance(double high, double low, double other_high, double other_low)
+{
+    const double left = rounded(high) - rounded(low);
+    const double right = rounded(other_high) - rounded(other_low);
+
     return isfinite(left) && isfinite(right) ? hypot(left, right) : INFINITY;
 }
 
@@ -253,12 +270,11 @@ static void compare_at(struct cpt_quantile_change *change,
     change->base = pair->of(pair->base, pair->quantile, confidence);
     change->other = pair->of(pair->other, pair->quantile, confidence);
     change->delta_ns = change->other.ns - change->base.ns;
-    change->low_ns =
-        change->delta_ns - distance(change->other.ns - change->other.low_ns,
-                                    change->base.high_ns - change->base.ns);
+    change->low_ns = change->delta_ns - distance(change->other.ns, change->other.low_ns,
+                                                 change->base.high_ns, change->base.ns);
     change->high_ns =
-        change->delta_ns + distance(change->other.high_ns - change->other.ns,
-                                    change->base.ns - change->base.low_ns);
+        change->delta_ns + distance(change->other.high_ns, change->other.ns,
+                                    change->base.ns, change->base.low_ns);
 }
 
 /* Whether the interval at level @p excludes 0. */

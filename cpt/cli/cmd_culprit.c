@@ -442,8 +442,8 @@ static int look_for_keys(void *context, const struct cpti_sampled *sampled,
 
 /*
  * Where the arms of an experiment were drawn by user, chance dealt users, not requests.
- * Then what is sure of requests has to be sure of users, too. It shows: each user is in
- * one arm.
+ * Then what stands out among requests has to do so among users, too. It shows: each
+ * user is in one arm.
  */
 static int doubt_requests(struct culprit_command *command)
 {
@@ -459,14 +459,16 @@ static int doubt_requests(struct culprit_command *command)
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
                                                              look_for_keys, command));
     }
-    for (size_t i = 0; cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER &&
+    for (size_t i = 0; command->hint[0] == '\0' &&
+                       cpti_culprit_verdict(command->culprit) != CPTI_VERDICT_NONE &&
                        (key = cpti_nested_key(command->nested, i)) != NULL;
          i++) {
+        const enum cpti_verdict verdict = cpti_culprit_verdict(command->culprit);
+
         command->cluster = key;
-        (void)snprintf(command->hint, sizeof command->hint, "%s", key);
         status = cpti_exit_last(status, compare(command));
-        if (cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER) {
-            command->hint[0] = '\0';
+        if (cpti_culprit_verdict(command->culprit) < verdict) {
+            (void)snprintf(command->hint, sizeof command->hint, "%s", key);
         }
     }
     return status;
@@ -490,7 +492,7 @@ static int judge(struct culprit_command *command)
     status = cpti_exit_last(status, compare(command));
     if (command->cluster == NULL && command->culprit != NULL &&
         cpti_culprit_are_concurrent(command->culprit) &&
-        cpti_culprit_verdict(command->culprit) >= CPTI_VERDICT_EITHER) {
+        cpti_culprit_verdict(command->culprit) != CPTI_VERDICT_NONE) {
         status = cpti_exit_last(status, doubt_requests(command));
     }
     return command->culprit != NULL ? cpti_exit_last(status, show(command)) : status;
@@ -570,7 +572,8 @@ const struct cpti_command cpti_command_culprit = {
         "side only the slowest is on the path, so that one may be slower where it is "
         "only because another one is. "
         "Several lines of the first kind are several culprits; what the first one "
-        "explains no longer counts for the next. Then the services by rank:\n"
+        "explains no longer counts for the next. Then the services by rank, those that "
+        "chance does not explain before those that it does:\n"
         "\n"
         "  score    how far it became slower, by the logarithm of factors\n"
         "  factor   how many times longer the times became that gave it its score\n"

@@ -52,12 +52,14 @@ static inline cpt_status set_kept(struct cpt_path *path, struct cpt_record *reco
 /* Times of a Pareto distribution of shape 1.2, in ms: at equal shares of it. */
 enum { HEAVY_REQUESTS = 1000 };
 
-static inline cpt_status set_heavy(struct cpt_path *path, unsigned index)
+static inline cpt_status set_heavy(struct cpt_path *path, struct cpt_record *record,
+                                   unsigned index)
 {
     const double share = (index * 7919 % HEAVY_REQUESTS + 0.5) / HEAVY_REQUESTS;
     uint32_t entry = 0;
     cpt_status status;
 
+    (void)record;
     cpt_path_reset(path);
     status = cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0, &entry);
     return status == CPT_OK
@@ -68,8 +70,8 @@ static inline cpt_status set_heavy(struct cpt_path *path, unsigned index)
 /* 1,000 requests of 20 minutes, each of which is slow as a whole, or is not. */
 enum { MINUTES_REQUESTS = 1000, MINUTE_REQUESTS = 50 };
 
-static inline cpt_status set_minute(struct cpt_path *path, struct cpt_record *record,
-                                    unsigned index)
+static inline cpt_status set_minutes(struct cpt_path *path, struct cpt_record *record,
+                                     unsigned index)
 {
     static struct cpt_attribute attributes[2] = {
         {{"arm", 3}, CPT_ATTRIBUTE_TEXT, {.text = {"control", 7}}},

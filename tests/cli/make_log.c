@@ -14,6 +14,7 @@
 #include "tests/cli/make_drags.h"
 #include "tests/cli/make_kept.h"
 #include "tests/cli/make_lies.h"
+#include "tests/cli/make_users.h"
 #include "tests/cli/make_waits.h"
 
 #include "cpt/cpt_path.h"
@@ -642,35 +643,15 @@ static void make_pages(struct maker *maker)
     }
 }
 
-/* What a keep rule has left of 2,100 requests. */
-static void make_kept(struct maker *maker)
+/* @count requests, of which @set makes path and record. */
+static void make_each(struct maker *maker, unsigned count,
+                      cpt_status (*set)(struct cpt_path *path,
+                                        struct cpt_record *record, unsigned index))
 {
-    for (unsigned i = 0; i < KEPT_REQUESTS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct cpt_record record = usual_record(i);
 
-        must(set_kept(maker->path, &record, i));
-        write_record(maker, &record);
-    }
-}
-
-/* Requests of which a few decide on the mean. */
-static void make_heavy(struct maker *maker)
-{
-    for (unsigned i = 0; i < HEAVY_REQUESTS; i++) {
-        struct cpt_record record = usual_record(i);
-
-        must(set_heavy(maker->path, i));
-        write_record(maker, &record);
-    }
-}
-
-/* Requests that resemble those before them. */
-static void make_minutes(struct maker *maker)
-{
-    for (unsigned i = 0; i < MINUTES_REQUESTS; i++) {
-        struct cpt_record record = usual_record(i);
-
-        must(set_minute(maker->path, &record, i));
+        must(set(maker->path, &record, i));
         write_record(maker, &record);
     }
 }
@@ -721,11 +702,16 @@ static void make_metadata(struct maker *maker)
 static int make_simple(struct maker *maker, const char *variant)
 {
 #define MAKE(name) (strcmp(variant, #name) == 0 && (make_##name(maker), 1))
+#define EACH(name, count)                                                              \
+    (strcmp(variant, #name) == 0 && (make_each(maker, count, set_##name), 1))
     return MAKE(delays) || MAKE(contended) || MAKE(failures) || MAKE(hostile) ||
            MAKE(turned) || MAKE(markup) || MAKE(alike) || MAKE(wide) || MAKE(years) ||
            MAKE(moved) || MAKE(services) || MAKE(named) || MAKE(pages) ||
-           MAKE(planted) || MAKE(unsound) || MAKE(kept) || MAKE(heavy) || MAKE(minutes);
+           MAKE(planted) || MAKE(unsound) || EACH(kept, KEPT_REQUESTS) ||
+           EACH(heavy, HEAVY_REQUESTS) || EACH(minutes, MINUTES_REQUESTS) ||
+           EACH(users, USERS_REQUESTS);
 #undef MAKE
+#undef EACH
 }
 
 static int make(struct maker *maker, const char *variant)

@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--systems", type=int, default=60)
     parser.add_argument("--first", type=int, default=300)
     parser.add_argument("--check")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()  # rows may follow options
     expected = open(options.check, encoding="utf-8").read() if options.check else None
     systems = range(options.first, options.first + options.systems)
     is_wrong = False

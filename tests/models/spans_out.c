@@ -35,11 +35,15 @@ void span_end(struct request *request, int number, int64_t end_ns, bool is_faile
     request->spans[number].is_failed |= is_failed;
 }
 
+/* The upper half tells the user; see log_users.c. */
 static void put_id(FILE *file, const struct spans_out *out,
                    const struct request *request)
 {
-    fprintf(file, "\"traceID\":\"%08" PRIx64 "%08" PRIx64 "\"", out->run,
-            request->number + 1);
+    fputs("\"traceID\":\"", file);
+    if (out->has_tenant) {
+        fprintf(file, "%016x", (unsigned)request->tenant);
+    }
+    fprintf(file, "%08" PRIx64 "%08" PRIx64 "\"", out->run, request->number + 1);
 }
 
 static void put_tags(const struct spans_out *out, const struct request *request,

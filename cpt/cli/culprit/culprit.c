@@ -38,6 +38,7 @@ struct judging {
     size_t single_count; /* groups of clusters that are in one set, … */
     size_t single_counts[2];
     uint32_t *drawn;  /* how often each group is, or those in some order */
+    bool *is_dealt;   /* by group of both sets: to the first one */
     double *permuted; /* scores, permutation by permutation */
     double *means;    /* by suspect: of its permuted scores */
     double *errors;   /* … and their standard deviation */
@@ -151,24 +152,29 @@ static void bootstrap(struct judging *judging)
 
 /* --- Permutation --- */
 
-/* Deals the groups of both sets to two sets of as many groups. A cluster of both sets
- * changes sides, or does not. */
+/* Deals the groups of both sets to two sets of as many groups; adds them in their order
+ * in memory, as no cache holds all. A cluster of both sets changes sides or not. */
 static void deal(struct judging *judging)
 {
     const struct cpti_culprit_groups *groups = judging->groups;
     const size_t base_count = groups[0].count;
 
     sums_clear(judging, judging->sums[0]);
+    memset(judging->is_dealt, 0, base_count + groups[1].count);
     for (size_t i = 0; i < judging->single_counts[0]; i++) {
         const size_t k = i + random_below(&judging->random, judging->single_count - i);
         const uint32_t group = judging->drawn[k];
 
         judging->drawn[k] = judging->drawn[i];
         judging->drawn[i] = group;
-        if (group < base_count) {
-            add_group(judging, judging->sums[0], 0, group, 1);
-        } else {
-            add_group(judging, judging->sums[0], 1, group - base_count, 1);
+        judging->is_dealt[group] = true;
+    }
+    for (size_t i = 0; i < base_count + groups[1].count; i++) {
+        const bool is_new = i >= base_count;
+
+        if (judging->is_dealt[i]) {
+            add_group(judging, judging->sums[0], is_new, is_new ? i - base_count : i,
+                      1);
         }
     }
     for (size_t i = 0; i < base_count && judging->culprit->has_clusters; i++) {
@@ -581,6 +587,7 @@ static cpt_status allocate(struct judging *judging)
     judging->larges = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->larges);
     judging->slower = cpt_alloc_zeroed(alloc, frames * sizeof *judging->slower);
     judging->drawn = cpt_alloc_zeroed(alloc, requests * sizeof *judging->drawn);
+    judging->is_dealt = cpt_alloc_zeroed(alloc, requests * sizeof *judging->is_dealt);
     judging->permuted = cpt_alloc_zeroed(alloc, judging->culprit->rounds * suspects *
                                                     sizeof *judging->permuted);
     judging->means = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->means);
@@ -590,8 +597,9 @@ static cpt_status allocate(struct judging *judging)
     return is_whole && judging->saved != NULL && judging->all != NULL &&
                    judging->firsts != NULL && judging->larges != NULL &&
                    judging->slower != NULL && judging->drawn != NULL &&
-                   judging->permuted != NULL && judging->means != NULL &&
-                   judging->errors != NULL && judging->others != NULL
+                   judging->is_dealt != NULL && judging->permuted != NULL &&
+                   judging->means != NULL && judging->errors != NULL &&
+                   judging->others != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
@@ -616,6 +624,7 @@ static void deallocate(struct judging *judging)
     cpt_alloc_free(alloc, judging->larges);
     cpt_alloc_free(alloc, judging->slower);
     cpt_alloc_free(alloc, judging->drawn);
+    cpt_alloc_free(alloc, judging->is_dealt);
     cpt_alloc_free(alloc, judging->permuted);
     cpt_alloc_free(alloc, judging->means);
     cpt_alloc_free(alloc, judging->errors);
@@ -635,11 +644,8 @@ static unsigned rounds_of(const struct cpti_culprit_model *model)
                      ? (double)set->ends[set->request_count - 1] + model->key_count
                      : 0;
     }
-    if (work_max / cells >= CPTI_CULPRIT_ROUNDS) {
-        return CPTI_CULPRIT_ROUNDS;
-    }
-    return work_max / cells > CPTI_CULPRIT_ROUNDS_MIN ? (unsigned)(work_max / cells)
-                                                      : CPTI_CULPRIT_ROUNDS_MIN;
+    return (unsigned)fmin(CPTI_CULPRIT_ROUNDS,
+                          fmax(CPTI_CULPRIT_ROUNDS_MIN, work_max / cells));
 }
 
 static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
@@ -649,8 +655,8 @@ static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* Culprits first, in the order of rounds, then those of "either"; then by score, then
- * by name. */
+/* Culprits first, by rounds, then those of "either", and those that stand out, as few
+ * calls may have any score by chance; then by score, then by name. */
 static int compare_suspects(const void *left, const void *right)
 {
     const struct cpti_suspect *a = left;
@@ -667,6 +673,9 @@ static int compare_suspects(const void *left, const void *right)
     }
     if (a->round != b->round) {
         return a->round < b->round ? -1 : 1;
+    }
+    if (a->stands_out != b->stands_out) {
+        return a->stands_out ? -1 : 1;
     }
     if (a->score != b->score) {
         return a->score > b->score ? -1 : 1;
@@ -687,7 +696,6 @@ static bool is_comparable(const struct cpti_culprit *culprit,
 static void judge_all(struct judging *judging)
 {
     struct cpti_culprit *culprit = judging->culprit;
-
     double score = 0; /* of the first culprit */
 
     for (bool goes_on = true; goes_on && culprit->culprit_count < CPTI_CULPRIT_MAX;) {

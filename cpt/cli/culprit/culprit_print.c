@@ -307,7 +307,7 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
     say_verdict(culprit);
     if (print->hint != NULL) {
         (void)printf(
-            "it would be sure if requests were independent, but each '%s' is in "
+            "it would be surer if requests were independent, but each '%s' is in "
             "one set only: --cluster %s\n",
             print->hint, print->hint);
     }

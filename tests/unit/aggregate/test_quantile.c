@@ -315,6 +315,34 @@ static void test_equal_samples_seldom_differ(void)
     }
 }
 
+/* Where the quantile is in one of two buckets by chance, rounded ends do not accuse. */
+static void test_ties_in_adjacent_buckets_do_not_differ(void)
+{
+    enum { PAIRS = 400, REQUESTS = 1000 };
+    uint64_t state = random_seed("adjacent buckets");
+    int found = 0;
+
+    for (int pair = 0; pair < PAIRS; pair++) {
+        struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL),
+                                     cpt_tree_new(NULL, NULL)};
+        struct cpt_quantile_change change;
+
+        for (int side = 0; side < 2; side++) {
+            for (int i = 0; i < REQUESTS; i++) {
+                const int is_late = random_below(&state, 10) == 0; /* above p90 */
+
+                add_time(trees[side], is_late ? 1008000 : 1000000, CPT_WEIGHT_ONE);
+            }
+        }
+        change = cpt_quantile_compare(trees[0], 1, trees[1], 1, 0.9, 0.95);
+        found += change.p_value < 0.05;
+        CU_ASSERT_EQUAL(change.p_value<0.05, change.low_ns> 0 || change.high_ns < 0);
+        cpt_tree_free(trees[0]);
+        cpt_tree_free(trees[1]);
+    }
+    CU_ASSERT_TRUE(found <= PAIRS * 0.083); /* 5 % and three standard errors */
+}
+
 static void test_a_moved_quantile_is_found(void)
 {
     static const int counts[] = {2000, 2000};
@@ -343,8 +371,8 @@ static void test_a_p99_that_a_rule_kept_is_as_good_as_all(void)
     compare_pairs(&state, KEPT, counts, 0.99, 1.15, 60, &found[1], &excluded);
     compare_pairs(&state, KEPT_BARELY, counts, 0.99, 1.15, 60, &found[2], &excluded);
     CU_ASSERT_TRUE(found[0] >= 0.75);
-    CU_ASSERT_TRUE(found[1] >= 0.65);
-    CU_ASSERT_TRUE(found[2] >= 0.4);
+    CU_ASSERT_TRUE(found[1] >= 0.75);
+    CU_ASSERT_TRUE(found[2] >= 0.45);
     if (getenv("CPT_TEST_SHOW") != NULL) {
         printf("\np99 + 15 %%: all %.2f, kept %.2f, %.2f", found[0], found[1],
                found[2]);
@@ -433,6 +461,8 @@ CU_TestInfo cpt_quantile_tests[] = {
      test_intervals_cover_the_quantile_of_the_population},
     {"equal samples seldom differ", test_equal_samples_seldom_differ},
     {"a moved quantile is found", test_a_moved_quantile_is_found},
+    {"ties in adjacent buckets do not differ",
+     test_ties_in_adjacent_buckets_do_not_differ},
     {"a p99 that a rule kept is as good as all",
      test_a_p99_that_a_rule_kept_is_as_good_as_all},
     {"separate samples differ", test_separate_samples_differ},

@@ -183,6 +183,45 @@ static void test_no_edges(void)
     cpti_culprit_free(culprit);
 }
 
+/* --- Chance --- */
+
+/* A calls six services, and in two of 60 requests R. In the new set B is 1.3 times as
+ * slow, and R eight times: by chance, as far as two calls tell. */
+static void test_chance_is_behind(void)
+{
+    static const char *const names[] = {"B: b", "C: c", "D: d", "E: e", "F: f", "G: g"};
+    struct cpti_culprit *culprit = cpti_culprit_new(NULL, CPTI_CULPRIT_BY_SERVICE);
+    struct cpt_path *path = cpt_path_new(NULL);
+    const struct cpti_suspect *rare;
+
+    numbers.state = 1; /* what chance does: the same each time */
+    for (int i = 0; i < 120; i++) {
+        const bool is_new = i % 2 != 0;
+        uint32_t front;
+
+        cpt_path_reset(path);
+        front = add(path, CPT_FRAME_NONE, "A: /");
+        put(path, front, between(MS, 2 * MS));
+        for (int k = 0; k < 6; k++) {
+            (void)call(path, front, names[k],
+                       between(MS, 3 * MS) * (is_new && k == 0 ? 13 : 10) / 10);
+        }
+        if (i / 2 % 30 == 0) {
+            (void)call(path, front, "R: r", MS * (is_new ? 8 : 1));
+        }
+        CU_ASSERT_EQUAL(cpti_culprit_add(culprit, is_new, path, 0), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_culprit_verdict(culprit), CPTI_VERDICT_UNSURE);
+    CU_ASSERT_PTR_EQUAL(cpti_culprit_suspect(culprit, 0), find(culprit, "B"));
+    rare = find(culprit, "R");
+    CU_ASSERT_PTR_EQUAL_FATAL(cpti_culprit_suspect(culprit, 1), rare);
+    CU_ASSERT_TRUE(rare->score > cpti_culprit_suspect(culprit, 0)->score);
+    CU_ASSERT_TRUE(rare->p > 0.05);
+    cpt_path_free(path);
+    cpti_culprit_free(culprit);
+}
+
 /* --- Users --- */
 
 enum { USERS = 20, USER_REQUESTS = 400, USER_PAIRS = 20 };
@@ -280,6 +319,7 @@ CU_TestInfo cpt_culprit_doubt_tests[] = {
     {"siblings that are on the path less often", test_siblings},
     {"callers that may only wait", test_waiting},
     {"networks that are not seen", test_no_edges},
+    {"few calls with a high score by chance", test_chance_is_behind},
     {"arms by user", test_users},
     {"keys by which requests were dealt", test_nested_keys},
     CU_TEST_INFO_NULL,
