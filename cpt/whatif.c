@@ -454,6 +454,8 @@ struct whatif_view cpti_whatif_recorded(const struct cpt_whatif *whatif, size_t 
 
     return (struct whatif_view){.request = of,
                                 .first = &whatif->first[of->first],
-                                .from = &whatif->from[of->edge],
+                                .from = whatif->from != NULL /* there is an edge */
+                                            ? &whatif->from[of->edge]
+                                            : NULL,
                                 .duration_ns = &whatif->duration_ns[of->node]};
 }

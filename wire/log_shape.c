@@ -266,6 +266,9 @@ static struct parts parts_of(const struct cpt_record *record)
 {
     const unsigned char *data = (const unsigned char *)record->path_bytes.data;
 
+    if (data == NULL) {
+        return (struct parts){.rest = {NULL, NULL}};
+    }
     return (struct parts){.rest = {data, data + record->path_bytes.bytes}};
 }
 

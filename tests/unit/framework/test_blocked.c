@@ -587,7 +587,7 @@ static void test_all_end(void)
 
 /* --- Steps that wait for the world, and one that has a lock --- */
 
-enum { STALLED = 3, LOCKING = 100 };
+enum { STALLED = 3, LOCKING = REQUESTS / 2 };
 
 static struct cpt_pending *_Atomic disk;
 static struct cpt_pending *_Atomic stalled[STALLED];
