@@ -4,6 +4,7 @@
  * test_culprit_structure.c - what changed in structure: by hand, and against a model
  * that deals small sets in all ways
  */
+#include "tests/support/failing_alloc.h"
 #include "tests/support/test_random.h"
 #include "tests/unit/cli/culprit_paths.h"
 
@@ -602,6 +603,82 @@ static void test_limits(void)
     cpti_structure_free(structure);
 }
 
+/* Whatever segments and labels say, nothing breaks. */
+static void test_strange_paths(void)
+{
+    static const char *const names[] = {"A: /", "B: x", "B: y", "C: x", "", "D:"};
+
+    numbers.state = test_random_seed("strange");
+    for (int run = 0; run < 200; run++) {
+        struct cpti_culprit *culprit = new_culprit();
+
+        for (int i = 0; i < 20; i++) {
+            struct cpt_path *path = cpt_path_new(NULL);
+
+            for (uint64_t k = test_random_below(&numbers, 40); k > 0; k--) {
+                const size_t frames = cpt_path_frame_count(path);
+                const uint64_t parent = test_random_below(&numbers, frames + 1);
+                uint32_t frame = 0;
+
+                (void)cpt_path_frame_add(
+                    path, parent == frames ? CPT_FRAME_NONE : (uint32_t)parent,
+                    cpt_bytes_of(names[test_random_below(&numbers, 6)]),
+                    is_drawn(0.8) ? CPT_KIND_WORK : CPT_KIND_NETWORK, &frame);
+                put(path, frame, 1 + test_random_below(&numbers, 10));
+                if (is_drawn(0.5)) {
+                    mark(path,
+                         is_drawn(0.1) ? UINT64_MAX : test_random_below(&numbers, 50));
+                }
+                if (is_drawn(0.2)) {
+                    fail(path);
+                }
+            }
+            CU_ASSERT_EQUAL(
+                cpti_culprit_add(culprit, (enum cpti_culprit_side)(i % 2), path, 0),
+                CPT_OK);
+            cpt_path_free(path);
+        }
+        CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+        cpti_culprit_free(culprit);
+    }
+}
+
+static bool all_over(const struct cpt_alloc *alloc)
+{
+    struct cpti_culprit *culprit = cpti_culprit_new(alloc, CPTI_CULPRIT_BY_SERVICE);
+    struct cpt_path *path = cpt_path_new(NULL);
+    cpt_status status = culprit != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        cpti_culprit_has_all_visits(culprit);
+        status = cpti_culprit_compare_structure(culprit);
+    }
+    for (int i = 0; i < 40 && status == CPT_OK; i++) {
+        const struct request request = {
+            .entry = "A: /",
+            .visit_count = 1,
+            .visits = {{.calls_c = true, .calls_d = i % 2 == 0}}};
+
+        cpt_path_reset(path);
+        make_path(path, &request);
+        status = cpti_culprit_add(culprit, (enum cpti_culprit_side)(i % 2), path, 0);
+    }
+    if (status == CPT_OK) {
+        status = cpti_culprit_judge(culprit, 1);
+    }
+    if (status == CPT_OK) {
+        CU_ASSERT_EQUAL(cpti_structure_row_count(cpti_culprit_structure(culprit)), 1);
+    }
+    cpt_path_free(path);
+    cpti_culprit_free(culprit);
+    return status == CPT_OK;
+}
+
+static void test_survives_no_memory(void)
+{
+    each_allocation_failure(all_over);
+}
+
 CU_TestInfo cpt_culprit_structure_tests[] = {
     {"by hand", test_by_hand},
     {"no callers", test_no_callers},
@@ -611,5 +688,7 @@ CU_TestInfo cpt_culprit_structure_tests[] = {
     {"clusters", test_clusters},
     {"model", test_model},
     {"limits", test_limits},
+    {"strange paths", test_strange_paths},
+    {"survives no memory", test_survives_no_memory},
     CU_TEST_INFO_NULL,
 };
