@@ -17,6 +17,7 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/culprit/culprit.h"
 #include "cpt/cli/culprit/culprit_print.h"
+#include "cpt/cli/culprit/culprit_structure.h"
 #include "cpt/cli/culprit/nested_keys.h"
 #include "cpt/cli/gather/cluster_key.h"
 #include "cpt/cli/gather/diagnosis.h"
@@ -31,6 +32,7 @@
 #include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* Requests of each set; rows of text. */
@@ -56,7 +58,8 @@ struct culprit_command {
     char hint[CPTI_NESTED_KEY_BYTES]; /* … that the option should name; or empty */
     uint64_t unclustered;             /* requests without a value of it */
     struct cpti_nested_keys *nested;
-    bool has_visits;             /* all records have them */
+    bool has_visits;      /* all records have them */
+    double chances[2][2]; /* by side: with which records were kept, least, most */
     enum cpti_culprit_side side; /* of the sample that is being added */
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
@@ -266,16 +269,33 @@ static int gather_set(struct culprit_command *command, enum cpti_culprit_side si
     return status;
 }
 
-/* A cpti_sampled_fn: whether a record has all visits. */
+/* A cpti_sampled_fn: whether a record has all visits, and how likely it was kept. */
 static int look_for_visits(void *context, const struct cpti_sampled *sampled,
                            const struct cpt_record *record, const struct cpt_path *path)
 {
     struct culprit_command *command = context;
+    double *chances = command->chances[command->side];
 
     (void)sampled;
     (void)path;
     command->has_visits = command->has_visits && visits_of(record) != NULL;
+    chances[0] = fmin(chances[0], record->probability);
+    chances[1] = fmax(chances[1], record->probability);
     return CPTI_EXIT_DONE;
+}
+
+/* Whether what was kept does not depend on what requests did, so that structure can be
+ * compared: in each set all were as likely. */
+static bool are_kept_alike(const struct culprit_command *command)
+{
+    static const double rounding = 1e-6;
+    bool are_alike = true;
+
+    for (unsigned i = 0; i < 2; i++) {
+        are_alike = are_alike &&
+                    command->chances[i][1] <= command->chances[i][0] * (1 + rounding);
+    }
+    return are_alike;
 }
 
 /* Adds both samples: by all visits, if all of their records have them. */
@@ -285,11 +305,18 @@ static int add_samples(struct culprit_command *command)
 
     command->has_visits = true;
     for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        command->chances[i][0] = 1;
+        command->chances[i][1] = 0;
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
                                                              look_for_visits, command));
     }
     if (command->has_visits) {
         cpti_culprit_has_all_visits(command->culprit);
+    }
+    if (command->has_visits && are_kept_alike(command)) {
+        status = cpti_exit_last(
+            status, cpti_status_exit(cpti_culprit_compare_structure(command->culprit)));
     }
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
@@ -322,8 +349,10 @@ static int print_capped(void *context, size_t row_max)
 static int show(struct culprit_command *command)
 {
     const struct cpti_culprit *culprit = command->culprit;
-    const size_t rows =
-        cpti_culprit_suspect_count(culprit) + cpti_culprit_unjudged_count(culprit);
+    const struct cpti_structure *structure = cpti_culprit_structure(culprit);
+    const size_t rows = cpti_culprit_suspect_count(culprit) +
+                        cpti_culprit_unjudged_count(culprit) +
+                        cpti_structure_row_count(structure);
     const struct cpti_capped capped = {.bytes_max = command->bytes_max,
                                        .print = print_capped,
                                        .context = command,
@@ -333,6 +362,11 @@ static int show(struct culprit_command *command)
         cpti_warn("%" PRIu64 " requests are left out: there are too many calls or "
                   "names to compare",
                   command->refused_count);
+    }
+    if (cpti_structure_left_out(structure) > 0) {
+        cpti_warn("%" PRIu64 " requests have calls of which the structure is left out: "
+                  "there are too many operations to compare",
+                  cpti_structure_left_out(structure));
     }
     if (cpti_culprit_suspect_count(culprit) == 0) {
         cpti_warn("the two sets have no operation in common");
@@ -440,6 +474,18 @@ static int look_for_keys(void *context, const struct cpti_sampled *sampled,
         cpti_nested_add(command->nested, record, (unsigned)command->side));
 }
 
+/* Of changes in structure. */
+static size_t rows_of(const struct cpti_culprit *culprit)
+{
+    return cpti_structure_row_count(cpti_culprit_structure(culprit));
+}
+
+/* Whether it says something that clusters may take back. */
+static bool says_much(const struct cpti_culprit *culprit)
+{
+    return cpti_culprit_verdict(culprit) != CPTI_VERDICT_NONE || rows_of(culprit) > 0;
+}
+
 /*
  * Where the arms of an experiment were drawn by user, chance dealt users, not requests.
  * Then what stands out among requests has to do so among users, too. It shows: each
@@ -459,15 +505,16 @@ static int doubt_requests(struct culprit_command *command)
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
                                                              look_for_keys, command));
     }
-    for (size_t i = 0; command->hint[0] == '\0' &&
-                       cpti_culprit_verdict(command->culprit) != CPTI_VERDICT_NONE &&
+    for (size_t i = 0; command->hint[0] == '\0' && says_much(command->culprit) &&
                        (key = cpti_nested_key(command->nested, i)) != NULL;
          i++) {
         const enum cpti_verdict verdict = cpti_culprit_verdict(command->culprit);
+        const size_t row_count = rows_of(command->culprit);
 
         command->cluster = key;
         status = cpti_exit_last(status, compare(command));
-        if (cpti_culprit_verdict(command->culprit) < verdict) {
+        if (cpti_culprit_verdict(command->culprit) < verdict ||
+            rows_of(command->culprit) < row_count) {
             (void)snprintf(command->hint, sizeof command->hint, "%s", key);
         }
     }
@@ -491,8 +538,7 @@ static int judge(struct culprit_command *command)
     command->cluster = cpti_value(command->arguments, "cluster");
     status = cpti_exit_last(status, compare(command));
     if (command->cluster == NULL && command->culprit != NULL &&
-        cpti_culprit_are_concurrent(command->culprit) &&
-        cpti_culprit_verdict(command->culprit) != CPTI_VERDICT_NONE) {
+        cpti_culprit_are_concurrent(command->culprit) && says_much(command->culprit)) {
         status = cpti_exit_last(status, doubt_requests(command));
     }
     return command->culprit != NULL ? cpti_exit_last(status, show(command)) : status;
@@ -589,7 +635,17 @@ const struct cpti_command cpti_command_culprit = {
         "frames are from each other: two minutes of one system differ, too. With sets "
         "of one time, as two arms of an experiment, 1.05 times and three times as far "
         "are enough. Services with fewer than five calls in a "
-        "set are named apart.",
+        "set are named apart.\n"
+        "\n"
+        "A second table has what changed in structure, if something did, whatever time "
+        "it takes: calls that vanished, are new, or are more or less often made; calls "
+        "that were side by side and are one after the other, or the other way round; "
+        "and operations that fail more or less often although no call of them does. It "
+        "says how often that is in each set, and p, how often chance makes any such "
+        "change as large; of less than 0.005 it is told. Requests are compared with "
+        "those of the same entry operation. Structure is compared only of spans and of "
+        "logs of 'cpt import --visits', and if all requests of a set were as likely to "
+        "be kept.",
     .description_rest =
         "With --by name the components of services are compared, with --by edge the "
         "calls of one service by another.\n"
@@ -599,7 +655,8 @@ const struct cpti_command cpti_command_culprit = {
         "With --json the object has verdict (sure, either, unsure or none) and "
         "services by "
         "rank, each with service, score, frames, frames_slower, factor, share, p and "
-        "more. Later versions may add fields.",
+        "more, and structure, which is null where it cannot be compared. Later "
+        "versions may add fields.",
     .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

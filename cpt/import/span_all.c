@@ -16,7 +16,9 @@
  *      A: GET       |===============|      longer
  *      D: get         |===========|
  *
- * The sum is that of all work, and no latency.
+ * The sum is that of all work, and no latency. When each call began and ended, labels
+ * tell (CPT_LABEL_BEGIN), of its first segment and of the one behind it, and which
+ * visits failed (CPT_LABEL_STATUS).
  */
 #include "cpt/import/span_tree.h"
 
@@ -234,11 +236,63 @@ static cpt_status put(const struct all *all, uint32_t number, uint64_t ns)
                : CPT_OK;
 }
 
+/* Whether span @number is a call of the visit that its parent is of. */
+static bool is_call_of_parent(const struct all *all, uint32_t number)
+{
+    const uint32_t parent = all->spans->nodes[number].parent;
+
+    return number != all->spans->root && is_work(all->spans, number) &&
+           !is_call(all, parent) &&
+           (all->visits[number] == number || is_call(all, number));
+}
+
+/* Labels the last segment, which begins at @ns. */
+static cpt_status mark_begin(const struct all *all, uint64_t ns)
+{
+    const uint64_t start_ns = all->spans->nodes[all->spans->root].start_ns;
+
+    return cpt_path_label_number(all->path, CPT_LABEL_BEGIN,
+                                 ns > start_ns ? ns - start_ns : 0);
+}
+
+/* Puts the own time of span @number, and says when it began, and whether it failed. */
+static cpt_status enter(const struct all *all, uint32_t number)
+{
+    const struct cpti_spans *spans = all->spans;
+    cpt_status status = put(all, number, own_ns(all, number) + SEPARATOR_NS);
+
+    if (status == CPT_OK && is_call_of_parent(all, number)) {
+        status = mark_begin(all, spans->nodes[number].start_ns);
+    }
+    if (status == CPT_OK && is_work(spans, number) && spans->items[number].is_failed &&
+        (all->visits[number] == number || is_call(all, number))) {
+        status =
+            cpt_path_label_name(all->path, CPT_LABEL_STATUS, cpt_bytes_of("error"));
+    }
+    return status;
+}
+
+/* Puts what of @parent stands behind span @number, and says when that ended. */
+static cpt_status leave(const struct all *all, uint32_t number, uint32_t parent)
+{
+    cpt_status status = CPT_OK;
+
+    if (parent == CPTI_SPAN_NONE ||
+        cpti_spans_has(all->spans, parent, CPTI_SPAN_IS_CALL)) {
+        return CPT_OK;
+    }
+    status = put(all, parent, SEPARATOR_NS);
+    return status == CPT_OK && is_work(all->spans, parent) &&
+                   is_call_of_parent(all, number)
+               ? mark_begin(all, all->spans->nodes[number].end_ns)
+               : status;
+}
+
 static cpt_status walk(struct all *all)
 {
     struct cpti_spans *spans = all->spans;
     uint32_t at = spans->root;
-    cpt_status status = put(all, at, own_ns(all, at) + SEPARATOR_NS);
+    cpt_status status = enter(all, at);
 
     while (status == CPT_OK && at != CPTI_SPAN_NONE) {
         const struct cpti_span_node *node = &spans->nodes[at];
@@ -249,14 +303,12 @@ static cpt_status walk(struct all *all)
             if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE &&
                 !cpti_spans_has(spans, child, CPTI_SPAN_IS_WAIT)) {
                 at = child;
-                status = put(all, at, own_ns(all, at) + SEPARATOR_NS);
+                status = enter(all, at);
             }
             continue;
         }
+        status = leave(all, at, node->parent);
         at = node->parent;
-        if (at != CPTI_SPAN_NONE && !cpti_spans_has(spans, at, CPTI_SPAN_IS_CALL)) {
-            status = put(all, at, SEPARATOR_NS);
-        }
     }
     return status;
 }

@@ -317,7 +317,9 @@ cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path);
 /*
  * Appends all spans of the tree to @path, which is empty, after a walk: each visit of a
  * service with its own time, whether the request waited for it or not. Own time is that
- * in which no call of the visit runs. The sum is more than the latency.
+ * in which no call of the visit runs. The sum is more than the latency. Labels say
+ * when a call began (CPT_LABEL_BEGIN; that of the segment behind it, when it ended),
+ * and that a visit or a call failed (CPT_LABEL_STATUS).
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error, discard @path.
  */

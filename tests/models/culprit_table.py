@@ -4,7 +4,7 @@
 culprit_table.py CPT MICROSERVICES [--systems N] [--first I] [--check FILE] [ROW ...]
 
 What `cpt culprit` says of simulated systems with a known fault: a table of kinds of
-fault and verdicts. With --check the rows must be in FILE (docs/culprit.md) as they are.
+fault and verdicts, or, with --structure, of changes of structure. With --check the rows must be in FILE (docs/culprit.md) as they are.
 Only the standard library is needed.
 """
 import argparse
@@ -43,13 +43,34 @@ ROWS = {
 # named: among those that are sure, or of "either"; wrong: sure of one without a fault
 COLUMNS = ("first", "named", "sure", "wrong_first", "wrong", "either", "unsure", "none")
 
+# name: what both sets have, what the new set has besides, and which kinds are right
+STRUCTURE = {
+    "a call is dropped": ({}, dict(fault="drops"), ("call_vanished", "calls_fewer")),
+    "a call is added": ({}, dict(fault="adds"), ("call_new", "calls_more")),
+    "two calls are serialised": ({}, dict(fault="serial"), ("order",)),
+    "an operation fails in 20 %": ({}, dict(fault="fails", share=.2), ("failures",)),
+    "a call is dropped, 100 requests": (dict(requests=100), dict(fault="drops"),
+                                        ("call_vanished", "calls_fewer")),
+    "two calls are serialised, server spans": (dict(clients=0), dict(fault="serial"),
+                                               ("order",)),
+    "no change": ({}, {}, ()),
+    "no change, another mix": ({}, dict(mix=5), ()),
+    "no change, CPU ×1.5": ({}, dict(fault="cpu", factor=1.5), ()),
+    "no change, + 50 ms": ({}, dict(fault="delay", delay_ms=50), ()),
+    "no change, server spans, + 50 ms": (dict(clients=0),
+                                         dict(fault="delay", delay_ms=50), ()),
+    "no change, server spans, network + 20 ms": (dict(clients=0),
+                                                 dict(fault="network", delay_ms=20), ()),
+}
+STRUCTURE_COLUMNS = ("first", "others", "none")  # right in front; with others; no row
+
 
 def run(*words):
     return subprocess.run([str(word) for word in words], check=True, capture_output=True,
                           text=True).stdout
 
 
-def simulate(options, folder, number, side, settings):
+def simulate(options, folder, number, side, settings, *more):
     """A set of requests, as paths. Its name, and the service at fault."""
     name = os.path.join(folder, "%d%s" % (number, side))
     words = dict(system=number, run=2 * number + (side == "b"), place=number)
@@ -58,7 +79,7 @@ def simulate(options, folder, number, side, settings):
     words.update(settings)
     truth = run(options.microservices, *("%s=%s" % word for word in words.items()),
                 "out=%s.json" % name).strip()
-    run(options.cpt, "import", name + ".json", "-o", name + ".cptlog")
+    run(options.cpt, "import", *more, name + ".json", "-o", name + ".cptlog")
     os.remove(name + ".json")
     return name + ".cptlog", truth if "fault" in settings else None
 
@@ -72,6 +93,27 @@ def judge(options, row, number):
     first = answer["services"][0]["service"] if answer["services"] else None
     return answer["verdict"], first == truth, named, truth, truth in named or any(
         truth in name.split(" -> ") for name in answer.get("either", ()))
+
+
+def judge_structure(options, row, number):
+    """Which of STRUCTURE_COLUMNS are true."""
+    both, new, kinds = STRUCTURE[row]
+    with tempfile.TemporaryDirectory() as folder:
+        base, _ = simulate(options, folder, number, "a", dict(LOW, **both), "--visits")
+        new, truth = simulate(options, folder, number, "b", dict(LOW, **both, **new),
+                              "--visits")
+        rows = json.loads(run(options.cpt, "culprit", "--json", base, new))["structure"]
+    services = [row["parent"].split(":")[0] for row in rows]
+    return dict(first=bool(rows) and services[0] == truth and rows[0]["kind"] in kinds,
+                others=any(s != truth or not kinds for s in services), none=not rows)
+
+
+def structure_line(options, row, systems):
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda number: judge_structure(options, row, number),
+                                systems))
+    return "| %s | %s |" % (row, " | ".join(
+        "%d" % sum(answer[name] for answer in answers) for name in STRUCTURE_COLUMNS))
 
 
 def line(options, row, systems):
@@ -96,12 +138,13 @@ def main():
     parser.add_argument("--systems", type=int, default=60)
     parser.add_argument("--first", type=int, default=300)
     parser.add_argument("--check")
+    parser.add_argument("--structure", action="store_true")
     options = parser.parse_intermixed_args()  # rows may follow options
     expected = open(options.check, encoding="utf-8").read() if options.check else None
     systems = range(options.first, options.first + options.systems)
     is_wrong = False
-    for row in options.row or ROWS:
-        text = line(options, row, systems)
+    for row in options.row or (STRUCTURE if options.structure else ROWS):
+        text = (structure_line if options.structure else line)(options, row, systems)
         is_missing = expected is not None and text not in expected
         is_wrong |= is_missing
         print(text + (" <- not in %s" % options.check if is_missing else ""), flush=True)

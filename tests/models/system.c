@@ -180,33 +180,46 @@ void system_make(struct system *system, uint64_t seed)
     }
 }
 
-void system_visits(const struct system *system, double visits[SERVICES_MAX])
+/* The same by operation. */
+static void operation_visits(const struct system *system,
+                             double visits[SERVICES_MAX][OPERATIONS_MAX])
 {
-    static double of[SERVICES_MAX][OPERATIONS_MAX];
     double mix = 0;
 
-    memset(of, 0, sizeof of);
+    memset(visits, 0, SERVICES_MAX * sizeof *visits);
     for (int i = 0; i < OPERATIONS_MAX; i++) {
         mix += system->mix[i];
     }
     for (int i = 0; i < OPERATIONS_MAX; i++) {
-        of[0][i] = system->mix[i] / mix;
+        visits[0][i] = system->mix[i] / mix;
     }
     for (int i = 0; i < system->service_count; i++) {
-        visits[i] = 0;
         for (int k = 0; k < system->services[i].operation_count; k++) {
             const struct operation *operation = &system->services[i].operations[k];
 
-            visits[i] += of[i][k];
             for (int s = 0; s < operation->stage_count; s++) {
                 for (int c = 0; c < operation->stages[s].call_count; c++) {
                     const struct call_plan *call = &operation->stages[s].calls[c];
 
-                    of[call->service][call->operation] +=
-                        call->is_async ? 0
-                                       : of[i][k] * call->chance * (1 - call->cached);
+                    visits[call->service][call->operation] +=
+                        call->is_async
+                            ? 0
+                            : visits[i][k] * call->chance * (1 - call->cached);
                 }
             }
+        }
+    }
+}
+
+void system_visits(const struct system *system, double visits[SERVICES_MAX])
+{
+    static double of[SERVICES_MAX][OPERATIONS_MAX];
+
+    operation_visits(system, of);
+    for (int i = 0; i < system->service_count; i++) {
+        visits[i] = 0;
+        for (int k = 0; k < system->services[i].operation_count; k++) {
+            visits[i] += of[i][k];
         }
     }
 }
@@ -216,77 +229,144 @@ void system_visits(const struct system *system, double visits[SERVICES_MAX])
 /* Whether a fault of @kind makes a difference in @service. */
 static bool can_have(const struct service *service, enum fault_kind kind)
 {
-    int calls = 0;
-    int widest = 0;
-
-    for (int i = 0; i < service->operation_count; i++) {
-        for (int k = 0; k < service->operations[i].stage_count; k++) {
-            const struct stage *stage = &service->operations[i].stages[k];
-
-            calls += stage->call_count;
-            widest = stage->call_count > widest ? stage->call_count : widest;
-        }
-    }
     switch (kind) {
     case FAULT_replica:
         return service->replica_count > 1;
     case FAULT_operation:
         return service->operation_count > 1;
-    case FAULT_drops:
-        return calls > 0;
-    case FAULT_serial:
-        return widest > 1;
     default:
         return true;
     }
 }
 
-/* The first operation of @service that makes calls, @width of them at once. */
-static struct stage *find_stage(struct service *service, int width, int *operation)
+/* Where the structure of a system may change. */
+struct site {
+    int service;
+    int operation;
+    int stage;
+    int call;
+};
+
+/* Whether a call is made often enough to be missed, and waited for. */
+static bool is_seen(const struct call_plan *call)
 {
-    for (int i = 0; i < service->operation_count; i++) {
-        for (int k = 0; k < service->operations[i].stage_count; k++) {
-            if (service->operations[i].stages[k].call_count >= width) {
-                *operation = i;
-                return &service->operations[i].stages[k];
+    static const double least = 0.3;
+
+    return !call->is_async && call->chance * (1 - call->cached) >= least;
+}
+
+/* Adds the places of @operation where a fault of @kind may be to @sites. How many there
+ * are then. */
+static int add_sites(const struct operation *operation, enum fault_kind kind,
+                     struct site site, struct site *sites, int count)
+{
+    if (kind == FAULT_adds || kind == FAULT_fails) {
+        sites[count++] = site;
+        return count;
+    }
+    for (int s = 0; s < operation->stage_count; s++) {
+        const struct stage *stage = &operation->stages[s];
+
+        for (int c = 0; c < stage->call_count; c++) {
+            const bool is_first = c == 0;
+
+            if (is_seen(&stage->calls[c]) &&
+                (kind == FAULT_drops || (!is_first && is_seen(&stage->calls[c - 1])))) {
+                site.stage = s;
+                site.call = c;
+                sites[count++] = site;
             }
         }
     }
-    return NULL;
+    return count;
 }
 
-/* Changes what the service at fault calls. */
-static void change_structure(struct fault *fault, struct system *system,
-                             struct test_random *random)
+static bool is_of_structure(enum fault_kind kind)
 {
-    struct service *service = &system->services[fault->service];
-    struct stage *stage = NULL;
+    return kind == FAULT_drops || kind == FAULT_adds || kind == FAULT_serial ||
+           kind == FAULT_fails;
+}
 
-    if (fault->kind == FAULT_drops) {
-        stage = find_stage(service, 1, &fault->operation);
-        if (stage != NULL) {
-            stage->calls[0] = stage->calls[--stage->call_count];
+/* A call that @operation does not make, of a service behind @service. */
+static struct call_plan new_call(const struct system *system, int service,
+                                 const struct operation *operation,
+                                 struct test_random *random)
+{
+    enum { TRIES = 100 };
+    struct call_plan call = {0};
+    bool is_new = false;
+
+    for (int i = 0; i < TRIES && !is_new; i++) {
+        call = make_call(system, service, random);
+        is_new = true;
+        for (int s = 0; s < operation->stage_count; s++) {
+            for (int c = 0; c < operation->stages[s].call_count; c++) {
+                const struct call_plan *other = &operation->stages[s].calls[c];
+
+                is_new = is_new && (other->service != call.service ||
+                                    other->operation != call.operation);
+            }
         }
-    } else if (fault->kind == FAULT_serial) {
-        stage = find_stage(service, 2, &fault->operation);
-        if (stage != NULL) {
-            struct operation *operation = &service->operations[fault->operation];
+    }
+    call.chance = 1;
+    call.cached = 0;
+    call.is_async = false;
+    return call;
+}
 
-            operation->stages[operation->stage_count] = (struct stage){
-                .calls = {stage->calls[--stage->call_count]}, .call_count = 1};
-            operation->stage_count++;
-        }
-    } else if (fault->kind == FAULT_adds &&
-               fault->service + 1 < system->service_count) {
-        struct operation *operation = &service->operations[fault->operation];
-        struct call_plan call = make_call(system, fault->service, random);
+/* Changes what the operation at @site calls. */
+static void change_structure(struct system *system, enum fault_kind kind,
+                             const struct site *site, struct test_random *random)
+{
+    struct operation *operation =
+        &system->services[site->service].operations[site->operation];
+    struct stage *stage = &operation->stages[site->stage];
+    struct call_plan call = {0};
 
-        call.chance = 1;
-        call.cached = 0;
-        call.is_async = false;
-        operation->stages[operation->stage_count] =
+    if (kind == FAULT_drops || kind == FAULT_serial) {
+        call = stage->calls[site->call];
+        stage->calls[site->call] = stage->calls[--stage->call_count];
+    } else if (kind == FAULT_adds) {
+        call = new_call(system, site->service, operation, random);
+    }
+    if (kind == FAULT_adds || kind == FAULT_serial) {
+        operation->stages[operation->stage_count++] =
             (struct stage){.calls = {call}, .call_count = 1};
-        operation->stage_count++;
+    }
+}
+
+/* Places a fault of structure: in an operation that is visited often enough. */
+static void place_structure(struct fault *fault, struct system *system,
+                            struct test_random *random)
+{
+    static double visits[SERVICES_MAX][OPERATIONS_MAX];
+    static struct site sites[SERVICES_MAX * OPERATIONS_MAX * STAGES_MAX * WIDTH_MAX];
+    int count = 0;
+
+    operation_visits(system, visits);
+    for (int i = 1; i < system->service_count; i++) {
+        const bool can_add = i + 1 < system->service_count;
+
+        for (int k = 0; k < system->services[i].operation_count; k++) {
+            if (visits[i][k] > rare && (fault->kind != FAULT_adds || can_add)) {
+                count = add_sites(&system->services[i].operations[k], fault->kind,
+                                  (struct site){.service = i, .operation = k}, sites,
+                                  count);
+            }
+        }
+    }
+    if (count == 0) { /* no service behind the first one makes such calls */
+        for (int k = 0; k < OPERATIONS_MAX; k++) {
+            count = add_sites(&system->services[0].operations[k], fault->kind,
+                              (struct site){.operation = k}, sites, count);
+        }
+    }
+    if (count > 0) {
+        const struct site *site = &sites[random_index(random, count)];
+
+        fault->service = site->service;
+        fault->operation = site->operation;
+        change_structure(system, fault->kind, site, random);
     }
 }
 
@@ -297,6 +377,10 @@ void fault_place(struct fault *fault, struct system *system, uint64_t seed)
     int candidates[SERVICES_MAX];
     int count = 0;
 
+    if (is_of_structure(fault->kind)) {
+        place_structure(fault, system, &random);
+        return;
+    }
     system_visits(system, visits);
     for (int pass = 0; pass < 2 && count == 0; pass++) {
         for (int i = 1; i < system->service_count; i++) {
@@ -309,5 +393,4 @@ void fault_place(struct fault *fault, struct system *system, uint64_t seed)
     fault->service = count > 0 ? candidates[random_index(&random, count)] : 1;
     fault->operation =
         random_index(&random, system->services[fault->service].operation_count);
-    change_structure(fault, system, &random);
 }

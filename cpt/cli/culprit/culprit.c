@@ -14,6 +14,7 @@
  * requests there are fewer resamples, so that time does not grow with them.
  */
 #include "cpt/cli/culprit/culprit_parts.h"
+#include "cpt/cli/culprit/culprit_structure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,24 +46,6 @@ struct judging {
     double *others;   /* D of frames, for medians */
     struct cpti_suspect *saved;
 };
-
-/* --- Random numbers --- */
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15U;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
-/* Below @bound, which is less than 2^32; its bias is below 2^-32. */
-static size_t random_below(uint64_t *state, size_t bound)
-{
-    return (size_t)((next_random(state) >> 32) * bound >> 32);
-}
 
 /* --- Sums --- */
 
@@ -106,7 +89,7 @@ static void draw(struct judging *judging, int set)
 
     memset(judging->drawn, 0, count * sizeof *judging->drawn);
     for (size_t i = 0; i < count; i++) {
-        judging->drawn[random_below(&judging->random, count)]++;
+        judging->drawn[cpti_culprit_random_below(&judging->random, count)]++;
     }
     sums_clear(judging, judging->sums[set]);
     for (size_t i = 0; i < count; i++) {
@@ -162,7 +145,8 @@ static void deal(struct judging *judging)
     sums_clear(judging, judging->sums[0]);
     memset(judging->is_dealt, 0, base_count + groups[1].count);
     for (size_t i = 0; i < judging->single_counts[0]; i++) {
-        const size_t k = i + random_below(&judging->random, judging->single_count - i);
+        const size_t k =
+            i + cpti_culprit_random_below(&judging->random, judging->single_count - i);
         const uint32_t group = judging->drawn[k];
 
         judging->drawn[k] = judging->drawn[i];
@@ -179,7 +163,7 @@ static void deal(struct judging *judging)
     }
     for (size_t i = 0; i < base_count && judging->culprit->has_clusters; i++) {
         if (groups[0].groups[i].partner != SIZE_MAX) {
-            const int set = (int)random_below(&judging->random, 2);
+            const int set = (int)cpti_culprit_random_below(&judging->random, 2);
 
             add_group(judging, judging->sums[0], set,
                       set == 0 ? i : groups[0].groups[i].partner, 1);
@@ -648,13 +632,6 @@ static unsigned rounds_of(const struct cpti_culprit_model *model)
                           fmax(CPTI_CULPRIT_ROUNDS_MIN, work_max / cells));
 }
 
-static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
-{
-    const int order = memcmp(a.data, b.data, a.bytes < b.bytes ? a.bytes : b.bytes);
-
-    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
-
 /* Culprits first, by rounds, then those of "either", and those that stand out, as few
  * calls may have any score by chance; then by score, then by name. */
 static int compare_suspects(const void *left, const void *right)
@@ -680,7 +657,7 @@ static int compare_suspects(const void *left, const void *right)
     if (a->score != b->score) {
         return a->score > b->score ? -1 : 1;
     }
-    return compare_names(a->name, b->name);
+    return cpti_culprit_compare_names(a->name, b->name);
 }
 
 /* Whether a further culprit is of the size of the first one, whose score is @score: two
@@ -781,6 +758,10 @@ cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
     if (status == CPT_OK) {
         culprit->rounds = rounds_of(model);
         status = cpti_culprit_groups_make(culprit, judging.groups);
+    }
+    if (status == CPT_OK && culprit->structure != NULL) {
+        status = cpti_structure_judge(culprit->structure, judging.groups,
+                                      culprit->has_clusters, seed);
     }
     if (status == CPT_OK) {
         status = allocate(&judging);

@@ -128,6 +128,7 @@ struct cpti_unjudged {
 };
 
 struct cpti_culprit;
+struct cpti_structure;
 
 /* An empty comparison over @alloc (NULL: malloc's), or NULL. The caller owns it. */
 struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
@@ -137,6 +138,10 @@ void cpti_culprit_free(struct cpti_culprit *culprit);
 /* Says that the paths have all visits of a request, not only those that delayed it, so
  * that none of them is missing. Before the first one is added. */
 void cpti_culprit_has_all_visits(struct cpti_culprit *culprit);
+
+/* Says that structure is compared, too (culprit_structure.h). Before the first one is
+ * added, and only with all visits. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_compare_structure(struct cpti_culprit *culprit);
 
 /* Says that the requests that are added next are of @cluster: they resemble the others
  * of it, so that only clusters are drawn and dealt. Of all requests or of none. */
@@ -172,6 +177,9 @@ enum cpti_doubt cpti_culprit_doubt_reason(const struct cpti_culprit *culprit);
 size_t cpti_culprit_either_count(const struct cpti_culprit *culprit);
 struct cpt_bytes cpti_culprit_either(const struct cpti_culprit *culprit, size_t index,
                                      struct cpt_bytes *to);
+
+/* What changed in structure, once it was judged; NULL: it was not compared. */
+const struct cpti_structure *cpti_culprit_structure(const struct cpti_culprit *culprit);
 
 /*
  * Whether the sets are of one time: in the order of time, the set changes from request

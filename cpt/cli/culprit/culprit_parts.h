@@ -16,8 +16,30 @@
 
 #include "cpt/cli/culprit/culprit.h"
 
+#include <string.h>
+
 /* The kind of nodes that tell who called: none that a path has. */
 enum { CPTI_CULPRIT_KIND_CALL = CPT_KIND_MAX };
+
+/* A random number below @bound, which is less than 2^32; its bias is below 2^-32. The
+ * numbers are those of splitmix64. */
+static inline size_t cpti_culprit_random_below(uint64_t *state, size_t bound)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15U;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    z ^= z >> 31;
+    return (size_t)((z >> 32) * bound >> 32);
+}
+
+/* For sorting: names by their bytes. */
+static inline int cpti_culprit_compare_names(struct cpt_bytes a, struct cpt_bytes b)
+{
+    const int order = memcmp(a.data, b.data, a.bytes < b.bytes ? a.bytes : b.bytes);
+
+    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
 
 /* One visit or call. */
 struct cpti_culprit_sample {
@@ -171,8 +193,9 @@ struct cpti_culprit {
     unsigned rounds;
     bool are_concurrent;
     bool has_clusters;
-    uint64_t cluster;    /* of the request that is added next */
-    bool has_all_visits; /* samples are not only of visits on the path */
+    uint64_t cluster;                 /* of the request that is added next */
+    bool has_all_visits;              /* samples are not only of visits on the path */
+    struct cpti_structure *structure; /* NULL: it is not compared */
 };
 
 /* Adds the samples of @path to @set; those of an earlier error may stay. Errors of

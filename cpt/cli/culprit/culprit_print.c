@@ -4,9 +4,11 @@
 #include "cpt/cli/culprit/culprit_print.h"
 
 #include "cpt/cli/base/capped.h"
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
+#include "cpt/cli/culprit/culprit_structure_print.h"
 #include "cpt/cpt_name.h"
 
 #include <inttypes.h>
@@ -84,6 +86,7 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
     const struct cpti_culprit *culprit = print->culprit;
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t unjudged_count = cpti_culprit_unjudged_count(culprit);
+    const size_t changes = cpti_structure_row_count(cpti_culprit_structure(culprit));
     const char *by = print->by;
     struct cpti_json json = {.file = stdout};
 
@@ -120,12 +123,14 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
+    cpti_structure_print_json(&json, cpti_culprit_structure(culprit), row_max);
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(
             &json, "rows",
             (count > row_max ? count - row_max : 0) +
-                (unjudged_count > row_max ? unjudged_count - row_max : 0));
+                (unjudged_count > row_max ? unjudged_count - row_max : 0) +
+                (changes > row_max ? changes - row_max : 0));
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
@@ -325,5 +330,6 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
         (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
     }
     print_unjudged(culprit, rows);
-    return status;
+    return cpti_exit_last(
+        status, cpti_structure_print_text(cpti_culprit_structure(culprit), rows));
 }

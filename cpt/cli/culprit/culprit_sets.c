@@ -2,6 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* culprit_sets.c - the sets of requests and the results of a comparison; culprit.h */
 #include "cpt/cli/culprit/culprit_parts.h"
+#include "cpt/cli/culprit/culprit_structure.h"
 
 struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
                                       enum cpti_culprit_by by)
@@ -37,12 +38,19 @@ void cpti_culprit_free(struct cpti_culprit *culprit)
     cpt_alloc_free(culprit->alloc, culprit->suspects);
     cpt_alloc_free(culprit->alloc, culprit->unjudged);
     cpt_path_free(culprit->table);
+    cpti_structure_free(culprit->structure);
     cpt_alloc_free(culprit->alloc, culprit);
 }
 
 void cpti_culprit_has_all_visits(struct cpti_culprit *culprit)
 {
     culprit->has_all_visits = true;
+}
+
+cpt_status cpti_culprit_compare_structure(struct cpti_culprit *culprit)
+{
+    culprit->structure = cpti_structure_new(culprit->alloc);
+    return culprit->structure != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
 void cpti_culprit_cluster(struct cpti_culprit *culprit, uint64_t cluster)
@@ -78,6 +86,9 @@ cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side
     }
     if (status == CPT_OK) {
         status = cpti_culprit_take(culprit, set, path);
+    }
+    if (status == CPT_OK && culprit->structure != NULL) {
+        status = cpti_structure_add(culprit->structure, side, path);
     }
     if (status != CPT_OK) {
         set->sample_count = before;
@@ -131,6 +142,11 @@ struct cpt_bytes cpti_culprit_either(const struct cpti_culprit *culprit, size_t 
 {
     *to = culprit->either[index].to;
     return culprit->either[index].name;
+}
+
+const struct cpti_structure *cpti_culprit_structure(const struct cpti_culprit *culprit)
+{
+    return culprit->structure;
 }
 
 bool cpti_culprit_are_concurrent(const struct cpti_culprit *culprit)

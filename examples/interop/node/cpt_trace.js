@@ -64,7 +64,7 @@ const OVERCOUNT = 1, IS_FOLDED = 2; // flags of a segment
 const LABEL_EXCESS = 5, LABEL_STATUS = 6;
 const LABEL_TAKES_NAME = new Map([
   [1, false], [2, false], [3, true], [4, true], [5, false], [6, true], [7, false],
-  [8, false], [9, false], [10, false],
+  [8, false], [9, false], [10, false], [11, false], [12, false],
 ]);
 
 /** Bytes from outside that are not what they should be. */

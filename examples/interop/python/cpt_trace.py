@@ -63,7 +63,7 @@ OVERCOUNT, IS_FOLDED = 1, 2  # flags of a segment
 LABEL_EXCESS, LABEL_STATUS = 5, 6
 LABEL_TAKES_NAME = {
     1: False, 2: False, 3: True, 4: True, 5: False, 6: True, 7: False, 8: False,
-    9: False, 10: False,
+    9: False, 10: False, 11: False, 12: False,
 }
 
 

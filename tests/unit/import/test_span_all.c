@@ -62,6 +62,48 @@ static void expect(const char *const *lines, const char *expected)
     CU_ASSERT_STRING_EQUAL(text, expected);
 }
 
+/* Writes what the labels of all visits of @lines say to @text. */
+static void labels_of(const char *const *lines, char text[SPAN_TEXT_BYTES])
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+    size_t bytes = 0;
+
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL_FATAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_all(spans, path), CPT_OK);
+    text[0] = '\0';
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+
+        if (label->key == CPT_LABEL_BEGIN) {
+            bytes += (size_t)snprintf(text + bytes, SPAN_TEXT_BYTES - bytes,
+                                      "%" PRIu32 "@%" PRIu64 " ", label->segment,
+                                      label->value);
+        } else if (label->key == CPT_LABEL_STATUS) {
+            bytes += (size_t)snprintf(text + bytes, SPAN_TEXT_BYTES - bytes,
+                                      "%" PRIu32 "! ", label->segment);
+        }
+    }
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
+/* When each call began and ended, and what failed: of B, 10 to 80, of C, 10 to 90. */
+static void test_labels(void)
+{
+    char text[SPAN_TEXT_BYTES];
+
+    labels_of(LINES("a - 5 100 A: / server", "b a 15 80 A: get client",
+                    "c b 20 70 B: get server failed", "d a 15 90 A: get client failed",
+                    "e d 20 85 C: get server", "i c 30 40 B: work internal failed"),
+              text);
+    /* A, C's call, C, A, B's call, B, work, B, A */
+    CU_ASSERT_STRING_EQUAL(text, "1@10 1! 3@85 4@10 5! 8@75 ");
+}
+
 /* Calls side by side have all of their time, whether the path goes through them. */
 static void test_side_by_side(void)
 {
@@ -146,6 +188,7 @@ static void test_survives_no_memory(void)
 CU_TestInfo cpt_span_all_tests[] = {
     {"side by side", test_side_by_side},
     {"beside a call", test_beside_a_call},
+    {"labels", test_labels},
     {"bounds", test_bounds},
     {"survives no memory", test_survives_no_memory},
     CU_TEST_INFO_NULL,
