@@ -10,6 +10,8 @@
  *                     calls of B wait for one: that is time of B. So of two that are
  *                     slower and of which one calls the other, only the one that is
  *                     called surely is; and if chance could have slowed that one, none.
+ *                     Operations of one service have the same workers: each may wait
+ *                     for another one, and for what that calls.
  *
  *      presence       Of calls side by side only the slowest is on the path. If x is on
  *                     it less often, and y more often, x may be slower where it is only
@@ -116,11 +118,48 @@ static size_t calls_from(const struct cpti_culprit_model *model, uint32_t from)
 /* What is made on the way; by node, but for what is said of suspects. */
 struct doubting {
     struct cpti_culprit *culprit;
-    uint32_t *queue;           /* nodes to go on from */
-    unsigned char *met;        /* nodes that were reached */
-    unsigned char *waits;      /* by suspect: a culprit that may only wait, … */
+    uint32_t *mates;      /* another operation of its service, in a ring, or none */
+    uint32_t *queue;      /* nodes to go on from */
+    unsigned char *met;   /* nodes that were reached */
+    unsigned char *waits; /* by suspect: a culprit that may only wait, … */
     unsigned char *waited_for; /* … and for whom */
+    bool has_mates;            /* operations may wait for others of their service */
 };
+
+/* Joins the operations of each service to a ring. CPT_OK; CPT_NO_MEMORY. */
+static cpt_status find_mates(const struct doubting *doubting)
+{
+    const struct cpti_culprit *culprit = doubting->culprit;
+    const struct cpti_culprit_model *model = &culprit->model;
+    struct cpt_path *services = cpt_path_new(culprit->alloc); /* a table of names */
+    cpt_status status = services != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (uint32_t i = 0; i < cpt_path_frame_count(culprit->table); i++) {
+        doubting->mates[i] = CPT_FRAME_NONE;
+    }
+    for (uint32_t i = 0; i < model->suspect_count && status == CPT_OK; i++) {
+        const uint32_t node = model->nodes[i];
+        const struct cpt_bytes name =
+            cpt_name_service(cpt_path_frame_name(culprit->table, node));
+        const size_t count = cpt_path_frame_count(services);
+        uint32_t service = 0;
+
+        if (name.bytes == 0) {
+            continue;
+        }
+        status =
+            cpt_path_frame_add(services, CPT_FRAME_NONE, name, CPT_KIND_WORK, &service);
+        if (status == CPT_OK && service == count) { /* the first one of it */
+            doubting->queue[service] = node;
+            doubting->mates[node] = node;
+        } else if (status == CPT_OK) {
+            doubting->mates[node] = doubting->mates[doubting->queue[service]];
+            doubting->mates[doubting->queue[service]] = node;
+        }
+    }
+    cpt_path_free(services);
+    return status;
+}
 
 static size_t meet(const struct doubting *doubting, uint32_t node, size_t count)
 {
@@ -141,6 +180,9 @@ static void reach(const struct doubting *doubting, uint32_t from)
 
     doubting->queue[0] = from;
     for (size_t i = 0; i < count; i++) {
+        if (doubting->has_mates && doubting->mates[queue[i]] != CPT_FRAME_NONE) {
+            count = meet(doubting, doubting->mates[queue[i]], count);
+        }
         for (size_t k = calls_from(model, queue[i]);
              k < model->call_count && model->calls[k].from == queue[i]; k++) {
             count = meet(doubting, model->calls[k].to, count);
@@ -269,11 +311,23 @@ static void take_back(const struct doubting *doubting, enum cpti_doubt doubt)
     }
 }
 
-static void doubt_waiting(const struct doubting *doubting)
+/* What calls alone say of waiting; if that is clear, what workers do. */
+static void doubt_waiting(struct doubting *doubting)
 {
+    enum cpti_doubt doubt = CPTI_DOUBT_NONE;
+
     find_waiting(doubting);
-    take_back(doubting,
-              is_explained(doubting) ? CPTI_DOUBT_NONE : CPTI_DOUBT_CALLS_EACH_OTHER);
+    if (!is_explained(doubting)) {
+        doubt = CPTI_DOUBT_CALLS_EACH_OTHER;
+    }
+    if (doubting->culprit->by == CPTI_CULPRIT_BY_OPERATION) {
+        doubting->has_mates = true;
+        find_waiting(doubting);
+        if (doubt == CPTI_DOUBT_NONE && !is_explained(doubting)) {
+            doubt = CPTI_DOUBT_SHARES_WORKERS;
+        }
+    }
+    take_back(doubting, doubt);
 }
 
 /* --- Time between services that is not seen --- */
@@ -394,25 +448,30 @@ cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit)
 {
     const struct cpt_alloc *alloc = culprit->alloc;
     const size_t nodes = cpt_path_frame_count(culprit->table) + 1;
-    const struct doubting doubting = {
+    struct doubting doubting = {
         .culprit = culprit,
+        .mates = cpt_alloc_array(alloc, NULL, nodes, sizeof *doubting.mates),
         .queue = cpt_alloc_array(alloc, NULL, nodes, sizeof *doubting.queue),
         .met = cpt_alloc_zeroed(alloc, nodes),
         .waits = cpt_alloc_zeroed(alloc, nodes),
         .waited_for = cpt_alloc_zeroed(alloc, nodes)};
-    const cpt_status status = doubting.queue != NULL && doubting.met != NULL &&
-                                      doubting.waits != NULL &&
-                                      doubting.waited_for != NULL
-                                  ? CPT_OK
-                                  : CPT_NO_MEMORY;
+    cpt_status status = doubting.mates != NULL && doubting.queue != NULL &&
+                                doubting.met != NULL && doubting.waits != NULL &&
+                                doubting.waited_for != NULL
+                            ? CPT_OK
+                            : CPT_NO_MEMORY;
 
+    if (status == CPT_OK && culprit->by == CPTI_CULPRIT_BY_OPERATION) {
+        status = find_mates(&doubting);
+    }
     if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE) {
         doubt_waiting(&doubting);
     }
     if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE &&
-        culprit->by == CPTI_CULPRIT_BY_SERVICE) {
+        culprit->by != CPTI_CULPRIT_BY_NAME && culprit->by != CPTI_CULPRIT_BY_EDGE) {
         doubt_edges(culprit);
     }
+    cpt_alloc_free(alloc, doubting.mates);
     cpt_alloc_free(alloc, doubting.queue);
     cpt_alloc_free(alloc, doubting.met);
     cpt_alloc_free(alloc, doubting.waits);
