@@ -23,7 +23,7 @@
  *
  * Others than services are looked for by the same model: a component, the calls of one
  * service by another, an operation, a replica. Values of an attribute have one frame,
- * the latency; D is that of a value less that of all others.
+ * the latency; D is that of a value less the median of the others (culprit_usual.c).
  *
  * How sure it is, is asked three times; each guards against another mistake:
  *

@@ -238,28 +238,56 @@ static cpt_status find_offset(struct making *making)
     return CPT_OK;
 }
 
-/* Numbers the operations, which the values of an attribute have in common. CPT_OK;
- * CPT_NO_MEMORY; CPT_LIMIT. */
-static cpt_status number_operations(const struct making *making)
+/* Puts the keys in the order of their @operations. */
+static void sort_peers(struct cpti_culprit_model *model, const uint32_t *operations)
+{
+    uint32_t *ends = model->peer_ends; /* first the beginnings */
+    uint32_t before = 0;
+
+    for (uint32_t key = 0; key < model->key_count; key++) {
+        ends[operations[key]]++;
+    }
+    for (uint32_t i = 0; i < model->operation_count; i++) {
+        const uint32_t count = ends[i];
+
+        ends[i] = before;
+        before += count;
+    }
+    for (uint32_t key = 0; key < model->key_count; key++) {
+        model->peers[ends[operations[key]]++] = key;
+    }
+}
+
+/* Finds which values of an attribute have which operation. CPT_OK; CPT_NO_MEMORY;
+ * CPT_LIMIT. */
+static cpt_status find_peers(const struct making *making)
 {
     const struct cpti_culprit *culprit = making->culprit;
+    const struct cpt_alloc *alloc = culprit->alloc;
     struct cpti_culprit_model *model = making->model;
-    struct cpt_path *names = cpt_path_new(culprit->alloc); /* a table of them */
-    cpt_status status = names != NULL ? CPT_OK : CPT_NO_MEMORY;
+    const size_t room = model->key_count + 1;
+    struct cpt_path *names = cpt_path_new(alloc); /* a table of operations */
+    uint32_t *operations = cpt_alloc_array(alloc, NULL, room, sizeof *operations);
+    cpt_status status;
 
-    model->operations = cpt_alloc_array(culprit->alloc, NULL, model->key_count + 1,
-                                        sizeof *model->operations);
-    status = model->operations != NULL ? status : CPT_NO_MEMORY;
+    model->peers = cpt_alloc_array(alloc, NULL, room, sizeof *model->peers);
+    model->peer_ends = cpt_alloc_zeroed(alloc, room * sizeof *model->peer_ends);
+    status = names != NULL && operations != NULL && model->peers != NULL &&
+                     model->peer_ends != NULL
+                 ? CPT_OK
+                 : CPT_NO_MEMORY;
     for (uint32_t i = 0; i < making->node_count && status == CPT_OK; i++) {
         if (making->keys[i] != CPT_FRAME_NONE) {
-            status = cpt_path_frame_add(
-                names, CPT_FRAME_NONE, cpt_path_frame_name(culprit->table, i),
-                CPT_KIND_WORK, &model->operations[making->keys[i]]);
+            status = cpt_path_frame_add(names, CPT_FRAME_NONE,
+                                        cpt_path_frame_name(culprit->table, i),
+                                        CPT_KIND_WORK, &operations[making->keys[i]]);
         }
     }
     if (status == CPT_OK) {
         model->operation_count = (uint32_t)cpt_path_frame_count(names);
+        sort_peers(model, operations);
     }
+    cpt_alloc_free(alloc, operations);
     cpt_path_free(names);
     return status;
 }
@@ -419,7 +447,7 @@ cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit)
         status = find_offset(&making);
     }
     if (status == CPT_OK && culprit->by == CPTI_CULPRIT_BY_ATTRIBUTE) {
-        status = number_operations(&making);
+        status = find_peers(&making);
     }
     for (int i = 0; i < 2; i++) {
         status = status == CPT_OK ? make_cells(&making, i) : status;
@@ -445,7 +473,8 @@ void cpti_culprit_model_deinit(struct cpti_culprit_model *model,
     cpt_alloc_free(alloc, model->frames);
     cpt_alloc_free(alloc, model->thin);
     cpt_alloc_free(alloc, model->nodes);
-    cpt_alloc_free(alloc, model->operations);
+    cpt_alloc_free(alloc, model->peers);
+    cpt_alloc_free(alloc, model->peer_ends);
     cpt_alloc_free(alloc, model->rose);
     cpt_alloc_free(alloc, model->calls);
 }

@@ -140,8 +140,9 @@ struct cpti_culprit_model {
     uint32_t frame_count;
     uint32_t key_count;
     uint32_t suspect_count;
-    uint32_t *nodes;      /* by suspect */
-    uint32_t *operations; /* by key, by attribute: that of the requests; else NULL */
+    uint32_t *nodes;     /* by suspect */
+    uint32_t *peers;     /* by attribute: keys, by their operations; else NULL */
+    uint32_t *peer_ends; /* by operation: behind its keys there */
     uint32_t operation_count;
     unsigned char *rose; /* by node of a service: more of its visits are on the path */
     struct cpti_culprit_call *calls;
@@ -166,6 +167,21 @@ struct cpti_culprit_vote {
     uint32_t end_key;
 };
 
+/* What changed of the operation of a key for all values of an attribute but its own. */
+struct cpti_culprit_usual {
+    double d[CPTI_CULPRIT_MANNERS];
+    double weight; /* of all of them; 0: there is none */
+    bool is_explained;
+};
+
+/* What changed of a key. */
+struct cpti_culprit_change {
+    double d;
+    double weight;
+    double until; /* the sum of weights up to it, in the order of d */
+    uint32_t key;
+};
+
 /* Scores of one pair of sets of requests. */
 struct cpti_culprit_scores {
     double *d[CPTI_CULPRIT_MANNERS];      /* by frame, shrunk; NaN: it is not in both */
@@ -173,7 +189,8 @@ struct cpti_culprit_scores {
     uint32_t *sizes;                      /* by suspect: frames */
     struct cpti_culprit_vote *votes;      /* by suspect */
     double *totals[CPTI_CULPRIT_MANNERS]; /* by suspect: of its frames */
-    struct cpti_culprit_sum *wholes[2];   /* by operation: of all values, in each set */
+    struct cpti_culprit_usual *usual;     /* by key, by attribute; else NULL */
+    struct cpti_culprit_change *changes;  /* of one operation; likewise */
 };
 
 struct cpti_culprit {
@@ -266,6 +283,24 @@ void cpti_culprit_groups_deinit(struct cpti_culprit_groups groups[2],
 /* Whether the sets are of one time. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_compare_times(const struct cpti_culprit *culprit,
                                       bool *are_concurrent);
+
+/* n m / (n + m); 0 if a set has no sample. */
+static inline double cpti_culprit_weight(double n, double m)
+{
+    return n > 0 && m > 0 ? n * m / (n + m) : 0;
+}
+
+/* How far samples of both sets differ, in @manner. */
+double cpti_culprit_difference(const struct cpti_culprit_sum *base,
+                               const struct cpti_culprit_sum *other, int manner,
+                               double c);
+
+/* Finds what is usual for the values of an attribute, in @scores, from the sums of both
+ * sets by key. */
+void cpti_culprit_find_usual(const struct cpti_culprit_model *model,
+                             const struct cpti_culprit_sum *base,
+                             const struct cpti_culprit_sum *other,
+                             const struct cpti_culprit_scores *scores);
 
 /* Makes the arrays of @scores, which is zeroed. CPT_OK; CPT_NO_MEMORY; deinit it in any
  * case. */

@@ -27,101 +27,47 @@ struct difference {
     double sums[CPTI_CULPRIT_MANNERS];
 };
 
-/* What is compared of a key: its samples in both sets; by attribute, less what is said
- * of those that all other values have of the operation. */
-struct compared {
-    const struct cpti_culprit_sum *sums[2];
-    struct cpti_culprit_sum others[2];
-    bool has_others;
-};
-
-static struct compared compared_of(const struct cpti_culprit_model *model,
-                                   const struct cpti_culprit_sum *base,
-                                   const struct cpti_culprit_sum *other, uint32_t key,
-                                   const struct cpti_culprit_scores *scores)
-{
-    struct compared compared = {.sums = {&base[key], &other[key]},
-                                .has_others = model->operations != NULL};
-
-    for (int set = 0; set < 2 && compared.has_others; set++) {
-        const struct cpti_culprit_sum *whole =
-            &scores->wholes[set][model->operations[key]];
-        const struct cpti_culprit_sum *part = compared.sums[set];
-
-        compared.others[set] =
-            (struct cpti_culprit_sum){.count = whole->count - part->count,
-                                      .y = whole->y - part->y,
-                                      .ns = whole->ns - part->ns};
-    }
-    return compared;
-}
-
-/* n m / (n + m); 0 if a set has no sample. */
-static double weight_of(double n, double m)
-{
-    return n > 0 && m > 0 ? n * m / (n + m) : 0;
-}
-
-/* The same of what is compared: if a sample has a variance of 1, the inverse of that of
- * the difference. */
-static double compared_weight(const struct compared *compared)
-{
-    const double weight = weight_of(compared->sums[0]->count, compared->sums[1]->count);
-
-    return compared->has_others
-               ? weight_of(weight, weight_of(compared->others[0].count,
-                                             compared->others[1].count))
-               : weight;
-}
-
-static double difference_of(const struct cpti_culprit_sum *base,
-                            const struct cpti_culprit_sum *other, int manner, double c)
+double cpti_culprit_difference(const struct cpti_culprit_sum *base,
+                               const struct cpti_culprit_sum *other, int manner,
+                               double c)
 {
     return manner == CPTI_CULPRIT_EVERY
                ? other->y / other->count - base->y / base->count
                : log((other->ns / other->count + c) / (base->ns / base->count + c));
 }
 
-static void add_key(struct difference *all, const struct compared *compared, double c)
+/* The inverse of the variance of what is compared of a key, if that of a sample is 1;
+ * 0 if something is not there. */
+static double weight_of(const struct cpti_culprit_sum *base,
+                        const struct cpti_culprit_sum *other,
+                        const struct cpti_culprit_usual *usual)
 {
-    const double weight = compared_weight(compared);
+    static const double of_median = 1.5708; /* its variance, in those of a mean */
+    const double weight = cpti_culprit_weight(base->count, other->count);
+
+    return usual != NULL ? cpti_culprit_weight(weight, usual->weight / of_median)
+                         : weight;
+}
+
+static const struct cpti_culprit_usual *
+usual_of(const struct cpti_culprit_scores *scores, uint32_t key)
+{
+    return scores->usual != NULL ? &scores->usual[key] : NULL;
+}
+
+static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
+                    const struct cpti_culprit_sum *other,
+                    const struct cpti_culprit_usual *usual, double c)
+{
+    const double weight = weight_of(base, other, usual);
 
     if (weight <= 0) {
         return;
     }
     all->weight += weight;
     for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
-        double d = difference_of(compared->sums[0], compared->sums[1], manner, c);
-
-        if (compared->has_others) {
-            d -= difference_of(&compared->others[0], &compared->others[1], manner, c);
-        }
-        all->sums[manner] += weight * d;
-    }
-}
-
-/* Adds up, by operation, the samples of all values but those that are explained. */
-static void add_wholes(const struct cpti_culprit_model *model,
-                       const struct cpti_culprit_sum *const sums[2],
-                       const struct cpti_culprit_scores *scores)
-{
-    uint32_t key = 0;
-
-    for (int set = 0; set < 2; set++) {
-        memset(scores->wholes[set], 0,
-               model->operation_count * sizeof *scores->wholes[set]);
-    }
-    for (uint32_t i = 0; i < model->frame_count; i++) {
-        for (; key < model->frames[i].key_end; key++) {
-            for (int set = 0; set < 2 && !model->frames[i].is_explained; set++) {
-                struct cpti_culprit_sum *whole =
-                    &scores->wholes[set][model->operations[key]];
-
-                whole->count += sums[set][key].count;
-                whole->y += sums[set][key].y;
-                whole->ns += sums[set][key].ns;
-            }
-        }
+        all->sums[manner] += weight * (cpti_culprit_difference(base, other, manner, c) -
+                                       (usual != NULL ? usual->d[manner] : 0));
     }
 }
 
@@ -178,12 +124,12 @@ static void score_frame(const struct cpti_culprit_model *model,
     struct difference all = {0};
 
     for (uint32_t key = first; key < frame->key_end; key++) {
-        const struct compared compared = compared_of(model, base, other, key, scores);
+        const struct cpti_culprit_usual *usual = usual_of(scores, key);
         struct difference one = {0};
 
-        add_key(&all, &compared, model->c);
+        add_key(&all, &base[key], &other[key], usual, model->c);
         if (votes && frame->is_own && frame->key_end - first > 1) {
-            add_key(&one, &compared, model->c);
+            add_key(&one, &base[key], &other[key], usual, model->c);
             propose_own(scores, frame->to, &one,
                         (struct cpti_culprit_vote){.part = CPTI_CULPRIT_OPERATION,
                                                    .from_key = key,
@@ -247,7 +193,7 @@ cpt_status cpti_culprit_scores_make(const struct cpti_culprit_model *model,
 {
     const size_t frames = model->frame_count + 1;
     const size_t suspects = model->suspect_count + 1;
-    const size_t operations = model->operation_count + 1;
+    const size_t keys = model->key_count + 1;
     bool is_whole = true;
 
     for (int i = 0; i < CPTI_CULPRIT_MANNERS; i++) {
@@ -256,10 +202,10 @@ cpt_status cpti_culprit_scores_make(const struct cpti_culprit_model *model,
             cpt_alloc_zeroed(alloc, suspects * sizeof *scores->totals[i]);
         is_whole = is_whole && scores->d[i] != NULL && scores->totals[i] != NULL;
     }
-    for (int i = 0; i < 2; i++) {
-        scores->wholes[i] =
-            cpt_alloc_zeroed(alloc, operations * sizeof *scores->wholes[i]);
-        is_whole = is_whole && scores->wholes[i] != NULL;
+    if (model->peers != NULL) {
+        scores->usual = cpt_alloc_zeroed(alloc, keys * sizeof *scores->usual);
+        scores->changes = cpt_alloc_zeroed(alloc, keys * sizeof *scores->changes);
+        is_whole = is_whole && scores->usual != NULL && scores->changes != NULL;
     }
     scores->scores = cpt_alloc_zeroed(alloc, suspects * sizeof *scores->scores);
     scores->sizes = cpt_alloc_zeroed(alloc, suspects * sizeof *scores->sizes);
@@ -277,9 +223,8 @@ void cpti_culprit_scores_deinit(struct cpti_culprit_scores *scores,
         cpt_alloc_free(alloc, scores->d[i]);
         cpt_alloc_free(alloc, scores->totals[i]);
     }
-    for (int i = 0; i < 2; i++) {
-        cpt_alloc_free(alloc, scores->wholes[i]);
-    }
+    cpt_alloc_free(alloc, scores->usual);
+    cpt_alloc_free(alloc, scores->changes);
     cpt_alloc_free(alloc, scores->scores);
     cpt_alloc_free(alloc, scores->sizes);
     cpt_alloc_free(alloc, scores->votes);
@@ -293,10 +238,8 @@ void cpti_culprit_score(const struct cpti_culprit_model *model,
     memset(scores->scores, 0, model->suspect_count * sizeof *scores->scores);
     memset(scores->sizes, 0, model->suspect_count * sizeof *scores->sizes);
     memset(scores->votes, 0, model->suspect_count * sizeof *scores->votes);
-    if (model->operations != NULL) {
-        const struct cpti_culprit_sum *const sums[2] = {base, other};
-
-        add_wholes(model, sums, scores);
+    if (scores->usual != NULL) {
+        cpti_culprit_find_usual(model, base, other, scores);
     }
     for (uint32_t i = 0; i < model->frame_count; i++) {
         score_frame(model, base, other, i, scores);
@@ -323,20 +266,18 @@ uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,
     return first;
 }
 
-/* Adds the times of a key, as if both sets had its weight of samples; by attribute, as
- * if other values had not changed. */
-static void add_times(double times[2], const struct compared *compared)
+/* Adds the times of a key, as if both sets had its weight of samples, and by attribute
+ * as if other values had not changed. */
+static void add_times(double times[2], const struct cpti_culprit_sum *base,
+                      const struct cpti_culprit_sum *other,
+                      const struct cpti_culprit_usual *usual)
 {
-    const double weight = compared_weight(compared);
-    const double all =
-        compared->has_others && weight > 0
-            ? exp(difference_of(&compared->others[0], &compared->others[1],
-                                CPTI_CULPRIT_SOME, 0))
-            : 1;
+    const double weight = weight_of(base, other, usual);
 
     if (weight > 0) {
-        times[0] += weight * compared->sums[0]->ns / compared->sums[0]->count;
-        times[1] += weight * compared->sums[1]->ns / compared->sums[1]->count / all;
+        times[0] += weight * base->ns / base->count;
+        times[1] += weight * other->ns / other->count /
+                    (usual != NULL ? exp(usual->d[CPTI_CULPRIT_SOME]) : 1);
     }
 }
 
@@ -358,10 +299,7 @@ double cpti_culprit_factor(const struct cpti_culprit_model *model,
             if (vote->part == CPTI_CULPRIT_ALL
                     ? is_its
                     : key >= vote->from_key && key < vote->end_key) {
-                const struct compared compared =
-                    compared_of(model, base, other, key, scores);
-
-                add_times(times, &compared);
+                add_times(times, &base[key], &other[key], usual_of(scores, key));
             }
         }
     }
