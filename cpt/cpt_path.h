@@ -155,7 +155,8 @@ struct cpt_segment {
     X(RUN_DELAY, 9, "run_delay_ns", 0)         /* ready, but no processor was free */  \
     X(HOLDER_REQUEST, 10, "holder_request", 0) /* the trace that `holder` ran for */   \
     X(AGAIN, 11, "again", 0)    /* depth of the frame left, and at once entered */     \
-    X(BEGIN, 12, "begin_ns", 0) /* since the request began, if work ran side by side */
+    X(BEGIN, 12, "begin_ns", 0) /* since the request began, of work side by side */    \
+    X(HOST, 13, "host", 1)      /* on which the visit that begins here ran */
 
 enum cpt_label_key {
 #define CPT_LABEL_ENUM_(name, number, word, is_name) CPT_LABEL_##name = (number),

@@ -16,12 +16,14 @@
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/culprit/culprit.h"
+#include "cpt/cli/culprit/culprit_kind.h"
 #include "cpt/cli/culprit/culprit_print.h"
 #include "cpt/cli/culprit/culprit_structure.h"
 #include "cpt/cli/culprit/nested_keys.h"
 #include "cpt/cli/gather/cluster_key.h"
 #include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/seen.h"
@@ -47,18 +49,21 @@ struct set {
     struct cpti_sample sample;
     struct cpti_seen *seen; /* NULL: duplicates count */
     struct cpti_gather_tally tally;
+    bool has_visits; /* all its records have them */
 };
 
 struct culprit_command {
     const struct cpti_arguments *arguments;
     struct set sets[2];
     struct cpti_culprit *culprit;
-    struct cpt_path *visits;          /* of one request */
-    const char *cluster;              /* by which requests are dealt; NULL: none */
+    struct cpt_path *visits;              /* of one request */
+    const struct cpti_culprit_kind *kind; /* who is looked for */
+    const char *key;     /* … of which attribute the values; NULL: none */
+    uint64_t missing[2]; /* requests without it, or visits without a host */
+    const char *cluster; /* by which requests are dealt; NULL: none */
     char hint[CPTI_NESTED_KEY_BYTES]; /* … that the option should name; or empty */
     uint64_t unclustered;             /* requests without a value of it */
     struct cpti_nested_keys *nested;
-    bool has_visits;      /* all records have them */
     double chances[2][2]; /* by side: with which records were kept, least, most */
     enum cpti_culprit_side side; /* of the sample that is being added */
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
@@ -137,6 +142,12 @@ static const struct cpt_attribute *visits_of(const struct cpt_record *record)
                                                                       : NULL;
 }
 
+/* Whether all records of both sets have all visits. */
+static bool has_visits(const struct culprit_command *command)
+{
+    return command->sets[0].has_visits && command->sets[1].has_visits;
+}
+
 /* Reads all visits of @record into the command's path. */
 static cpt_status read_visits(struct culprit_command *command,
                               const struct cpt_record *record)
@@ -171,6 +182,24 @@ static void set_cluster(struct culprit_command *command,
     }
 }
 
+/* Adds a request to those with its value of the attribute that is looked for. */
+static cpt_status add_request(struct culprit_command *command,
+                              const struct cpt_record *record)
+{
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    struct cpti_culprit_request request = {.entry = record->entry,
+                                           .method = record->method,
+                                           .latency_ns = record->latency_ns,
+                                           .start_ns = record->start_unix_ns};
+
+    if (cpt_record_attribute(record, cpt_bytes_of(command->key)) == NULL ||
+        !cpti_cluster_value(record, command->key, text, &request.value)) {
+        command->missing[command->side]++;
+        return CPT_OK;
+    }
+    return cpti_culprit_add_request(command->culprit, command->side, &request);
+}
+
 /* Adds a request of the sample. */
 static int meet_sampled(void *context, const struct cpti_sampled *sampled,
                         const struct cpt_record *record, const struct cpt_path *path)
@@ -179,14 +208,16 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
     cpt_status status = CPT_OK;
 
     (void)sampled;
-    if (command->has_visits) {
+    if (has_visits(command) && command->key == NULL) {
         status = read_visits(command, record);
         path = command->visits;
     }
     if (command->cluster != NULL) {
         set_cluster(command, record);
     }
-    if (status == CPT_OK) {
+    if (command->key != NULL) {
+        status = add_request(command, record);
+    } else if (status == CPT_OK) {
         status = cpti_culprit_add(command->culprit, command->side, path,
                                   record->start_unix_ns);
     }
@@ -278,7 +309,7 @@ static int look_for_visits(void *context, const struct cpti_sampled *sampled,
 
     (void)sampled;
     (void)path;
-    command->has_visits = command->has_visits && visits_of(record) != NULL;
+    command->sets[command->side].has_visits &= visits_of(record) != NULL;
     chances[0] = fmin(chances[0], record->probability);
     chances[1] = fmax(chances[1], record->probability);
     return CPTI_EXIT_DONE;
@@ -303,18 +334,18 @@ static int add_samples(struct culprit_command *command)
 {
     int status = CPTI_EXIT_DONE;
 
-    command->has_visits = true;
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
+        command->sets[i].has_visits = true;
         command->chances[i][0] = 1;
         command->chances[i][1] = 0;
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
                                                              look_for_visits, command));
     }
-    if (command->has_visits) {
+    if (has_visits(command)) {
         cpti_culprit_has_all_visits(command->culprit);
     }
-    if (command->has_visits && are_kept_alike(command)) {
+    if (command->key == NULL && has_visits(command) && are_kept_alike(command)) {
         status = cpti_exit_last(
             status, cpti_status_exit(cpti_culprit_compare_structure(command->culprit)));
     }
@@ -326,6 +357,58 @@ static int add_samples(struct culprit_command *command)
     return status;
 }
 
+/* --- Who is looked for --- */
+
+/* That a set lacks what is looked for, if it does. enum cpti_exit. */
+static int check_kind(const struct culprit_command *command)
+{
+    const bool has_replicas = command->kind->by == CPTI_CULPRIT_BY_REPLICA;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct set *set = &command->sets[i];
+
+        if (has_replicas && !set->has_visits) {
+            return cpti_usage("option '--by replica': %s is a path log, which has no "
+                              "hosts; give files of spans, or logs that 'cpt import "
+                              "--visits' wrote",
+                              set->what);
+        }
+        if (command->key != NULL && cpti_culprit_requests(command->culprit, i) == 0) {
+            const int status = cpti_usage("option '--by': no request of %s has '%s'",
+                                          set->what, cpti_quoted(command->key));
+
+            cpti_log_keys_suggest(command->key, set->paths, set->path_count);
+            return status;
+        }
+    }
+    for (unsigned i = 0; has_replicas && i < 2; i++) {
+        if (cpti_culprit_visits(command->culprit, i, true) == 0) {
+            return cpti_usage("option '--by replica': no span of %s names its host",
+                              command->sets[i].what);
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* Tells of what nothing is known that was looked for. */
+static void tell_missing(const struct culprit_command *command)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t count = command->missing[i];
+        const char *what = command->sets[i].what;
+        const char *end = count == 1 ? "" : "s";
+
+        if (count > 0 && command->key != NULL) {
+            cpti_warn("%s: %" PRIu64 " request%s without '%s' do%s not count", what,
+                      count, end, cpti_quoted(command->key), count == 1 ? "es" : "");
+        } else if (count > 0) {
+            cpti_warn("%s: %" PRIu64 " visit%s name%s no host; their services stand "
+                      "for them",
+                      what, count, end, count == 1 ? "s" : "");
+        }
+    }
+}
+
 /* --- Output --- */
 
 /* See struct cpti_capped. */
@@ -334,9 +417,11 @@ static int print_capped(void *context, size_t row_max)
     const struct culprit_command *command = context;
     const struct cpti_culprit_print print = {
         .culprit = command->culprit,
+        .kind = command->kind,
         .by = cpti_value(command->arguments, "by"),
         .cluster = cpti_value(command->arguments, "cluster"),
         .hint = command->hint[0] != '\0' ? command->hint : NULL,
+        .missing = {command->missing[0], command->missing[1]},
         .rows_max = command->rows_max};
 
     if (cpti_has(command->arguments, "json")) {
@@ -363,28 +448,25 @@ static int show(struct culprit_command *command)
                   "names to compare",
                   command->refused_count);
     }
+    tell_missing(command);
+    if (command->key != NULL && cpti_culprit_suspect_count(culprit) == 1) {
+        cpti_warn("'%s' has one value in both sets, and no other to compare it with",
+                  cpti_quoted(command->key));
+    }
     if (cpti_structure_left_out(structure) > 0) {
         cpti_warn("%" PRIu64 " requests have calls of which the structure is left out: "
                   "there are too many operations to compare",
                   cpti_structure_left_out(structure));
     }
     if (cpti_culprit_suspect_count(culprit) == 0) {
-        cpti_warn("the two sets have no operation in common");
+        cpti_warn("the two sets have no %s in common",
+                  command->kind->by == CPTI_CULPRIT_BY_REPLICA ? "replica"
+                                                               : "operation");
     }
     return cpti_capped_print(&capped);
 }
 
 /* --- The command --- */
-
-static enum cpti_culprit_by by_of(const struct cpti_arguments *arguments)
-{
-    const char *by = cpti_value(arguments, "by");
-
-    if (by == NULL || strcmp(by, "service") == 0) {
-        return CPTI_CULPRIT_BY_SERVICE;
-    }
-    return strcmp(by, "name") == 0 ? CPTI_CULPRIT_BY_NAME : CPTI_CULPRIT_BY_EDGE;
-}
 
 /* Two operands, each of which may be a folder; or two selections of all of them. */
 static int find_sets(struct culprit_command *command)
@@ -436,6 +518,7 @@ static int init_command(struct culprit_command *command)
     }
     command->seed = selection->seed;
     command->sets[1].selection = *selection;
+    command->kind = cpti_culprit_kind_of(cpti_value(arguments, "by"), &command->key);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
     }
@@ -453,13 +536,28 @@ static int compare(struct culprit_command *command)
     cpti_culprit_free(command->culprit);
     command->refused_count = 0;
     command->unclustered = 0;
-    command->culprit = cpti_culprit_new(NULL, by_of(command->arguments));
+    memset(command->missing, 0, sizeof command->missing);
+    command->culprit = cpti_culprit_new(NULL, command->kind->by);
     if (command->culprit == NULL) {
         return cpti_failed("out of memory");
     }
     status = add_samples(command);
-    return cpti_exit_last(
+    status = cpti_exit_last(status, check_kind(command));
+    for (unsigned i = 0; i < 2 && command->kind->by == CPTI_CULPRIT_BY_REPLICA; i++) {
+        command->missing[i] = cpti_culprit_visits(command->culprit, i, false);
+    }
+    if (status == CPTI_EXIT_USAGE) {
+        return status;
+    }
+    status = cpti_exit_last(
         status, cpti_status_exit(cpti_culprit_judge(command->culprit, command->seed)));
+    if (command->key != NULL && cpti_culprit_suspect_count(command->culprit) == 0) {
+        return cpti_usage("option '--by': no value of '%s' has one operation in both "
+                          "sets, so none can be compared with itself; the arms of an "
+                          "experiment are compared by 'cpt diff'",
+                          cpti_quoted(command->key));
+    }
+    return status;
 }
 
 /* A cpti_sampled_fn: looks at the attributes of a record. */
@@ -537,6 +635,9 @@ static int judge(struct culprit_command *command)
     }
     command->cluster = cpti_value(command->arguments, "cluster");
     status = cpti_exit_last(status, compare(command));
+    if (status == CPTI_EXIT_USAGE) {
+        return status;
+    }
     if (command->cluster == NULL && command->culprit != NULL &&
         cpti_culprit_are_concurrent(command->culprit) && says_much(command->culprit)) {
         status = cpti_exit_last(status, doubt_requests(command));
@@ -568,8 +669,10 @@ static const struct cpti_option options[] = {
      "the requests to compare with: KEY=VALUE, or several separated by commas, which "
      "must all hold"},
     {"new", 'n', "EXPR", "the requests to compare"},
-    {"by", 0, "WHAT", "who is looked for: service (the default), name or edge",
-     "service name edge"},
+    {"by", 0, "WHAT",
+     "who is looked for: service (the default), name, edge, operation, replica or "
+     "attribute:KEY",
+     CPTI_CULPRIT_KIND_WORDS},
     {"cluster", 0, "KEY",
      "deal the requests with one value of KEY together, as they resemble each other: "
      "an attribute, method, status or minute"},
@@ -590,6 +693,8 @@ static const struct cpti_example examples[] = {
      "the same from spans of Jaeger, Zipkin or OpenTelemetry"},
     {"cpt culprit --by name --base build=41 --new build=42 logs/",
      "which component a release made slower"},
+    {"cpt culprit --by attribute:tenant yesterday.cptlog now.cptlog",
+     "whose requests became slower"},
     {0},
 };
 
@@ -613,7 +718,8 @@ const struct cpti_command cpti_command_culprit = {
         "  no service stands out\n"
         "\n"
         "'either' are those that the input cannot tell apart, however much there is of "
-        "it: a caller of a slow service may only wait for it; without spans of the "
+        "it: a caller of a slow service may only wait for it, and an operation for a "
+        "worker that another one of its service has; without spans of the "
         "caller's side the network looks like time of the caller; of calls side by "
         "side only the slowest is on the path, so that one may be slower where it is "
         "only because another one is. "
@@ -648,7 +754,13 @@ const struct cpti_command cpti_command_culprit = {
         "be kept.",
     .description_rest =
         "With --by name the components of services are compared, with --by edge the "
-        "calls of one service by another.\n"
+        "calls of one service by another, with --by operation the methods of services, "
+        "with --by replica the visits of a service on one host, 'service@host', which "
+        "spans and logs of 'cpt import --visits' name. With --by attribute:KEY the "
+        "values of an attribute are: which tenant or region became slower than the "
+        "others, by the latencies of requests with one entry and method. An attribute "
+        "each value of which is in one set only, as the arm of an experiment, is "
+        "refused.\n"
         "\n" CPTI_SELECT_TEXT " Only here requests of several entry services may be in "
         "one set.\n"
         "\n" CPTI_COUNT_TEXT "\n\n"

@@ -235,6 +235,16 @@ static void put_bash(FILE *file)
         file);
 }
 
+/* Prints words for _arguments, for which a colon ends them unless it is quoted. */
+static void put_zsh_words(FILE *file, const char *words)
+{
+    (void)fputs(":value:(", file);
+    for (; *words != '\0'; words++) {
+        (void)fprintf(file, "%s%c", *words == ':' ? "\\" : "", *words);
+    }
+    (void)fputc(')', file);
+}
+
 /* One option, as a specification for _arguments. */
 static void put_zsh_option(FILE *file, const struct cpti_option *option)
 {
@@ -242,7 +252,7 @@ static void put_zsh_option(FILE *file, const struct cpti_option *option)
     put_text(file, option->help, "[]:\\");
     (void)fputc(']', file);
     if (option->value != NULL && option->words != NULL) {
-        (void)fprintf(file, ":value:(%s)", option->words);
+        put_zsh_words(file, option->words);
     } else if (listed(option) != NULL) {
         (void)fprintf(file, ":value:_cpt_%s", listed(option));
     } else if (verb_of(option) != NULL) {

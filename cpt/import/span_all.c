@@ -255,10 +255,30 @@ static cpt_status mark_begin(const struct all *all, uint64_t ns)
                                  ns > start_ns ? ns - start_ns : 0);
 }
 
-/* Puts the own time of span @number, and says when it began, and whether it failed. */
+/* The host of the visit that begins with span @number, be that the client's side of its
+ * call; nothing if none begins, and if it is not known. */
+static struct cpt_bytes host_of(const struct all *all, uint32_t number)
+{
+    const struct cpti_spans *spans = all->spans;
+
+    switch (cpti_spans_role(all->spans, number)) {
+    case CPTI_SPAN_CALL:
+        return spans->items[spans->nodes[number].callee].host;
+    case CPTI_SPAN_CALLEE: /* the call said it */
+    case CPTI_SPAN_BLIND:
+        return cpt_bytes_of("");
+    default:
+        return all->visits[number] == number ? spans->items[number].host
+                                             : cpt_bytes_of("");
+    }
+}
+
+/* Puts the own time of span @number, and says when it began, whether it failed, and on
+ * which host the visit runs that begins with it. */
 static cpt_status enter(const struct all *all, uint32_t number)
 {
     const struct cpti_spans *spans = all->spans;
+    const struct cpt_bytes host = host_of(all, number);
     cpt_status status = put(all, number, own_ns(all, number) + SEPARATOR_NS);
 
     if (status == CPT_OK && is_call_of_parent(all, number)) {
@@ -268,6 +288,9 @@ static cpt_status enter(const struct all *all, uint32_t number)
         (all->visits[number] == number || is_call(all, number))) {
         status =
             cpt_path_label_name(all->path, CPT_LABEL_STATUS, cpt_bytes_of("error"));
+    }
+    if (status == CPT_OK && is_work(spans, number) && host.bytes > 0) {
+        status = cpt_path_label_name(all->path, CPT_LABEL_HOST, host);
     }
     return status;
 }

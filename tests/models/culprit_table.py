@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 LOW = dict(rate=5)
 SERVER = dict(rate=5, clients=0)
+HOSTS = dict(rate=5, hosts=1)
+RECORDS = dict(rate=5, records=1)
 
 # name: what the base has, what the new set has, and the options of cpt culprit
 ROWS = {
@@ -30,6 +32,12 @@ ROWS = {
     "server spans, network + 20 ms": (SERVER, dict(SERVER, fault="network", delay_ms=20)),
     "+ 50 ms, 20 requests/s": (dict(rate=20), dict(rate=20, fault="delay", delay_ms=50)),
     "+ 50 ms, 40 requests/s": (dict(rate=40), dict(rate=40, fault="delay", delay_ms=50)),
+    "one operation ×4, by operation": (LOW, dict(LOW, fault="operation", factor=4)),
+    "no fault, by operation": (LOW, LOW),
+    "one replica of three ×4, by replica": (HOSTS, dict(HOSTS, fault="replica", factor=4)),
+    "no fault, by replica": (HOSTS, HOSTS),
+    "one tenant of five ×5, by tenant": (RECORDS, dict(RECORDS, fault="tenant", factor=5)),
+    "no fault, by tenant": (RECORDS, RECORDS),
     "no fault": (LOW, LOW),
     "no fault, load ×1.5": (LOW, dict(rate=7.5)),
     "no fault, another mix": (LOW, dict(LOW, mix=5)),
@@ -39,6 +47,12 @@ ROWS = {
                                dict(LOW, requests=3000, keep=.1)),
 }
 
+# what is looked for, if it is no service, who is at fault then, and options of cpt import
+BY = {
+    "by operation": ("operation", "{service}: {operation}", ()),
+    "by replica": ("replica", "{service}@{service}-0", ("--visits",)),
+    "by tenant": ("attribute:tenant", "t0", ()),
+}
 
 # named: among those that are sure, or of "either"; wrong: sure of one without a fault
 COLUMNS = ("first", "named", "sure", "wrong_first", "wrong", "either", "unsure", "none")
@@ -70,25 +84,29 @@ def run(*words):
                           text=True).stdout
 
 
-def simulate(options, folder, number, side, settings, *more):
-    """A set of requests, as paths. Its name, and the service at fault."""
+def simulate(options, folder, number, side, settings, *import_options):
+    """A set of requests, as paths. Its name, and the service and operation at fault."""
     name = os.path.join(folder, "%d%s" % (number, side))
     words = dict(system=number, run=2 * number + (side == "b"), place=number)
     if side == "b":
         words["start"] = 86400
     words.update(settings)
     truth = run(options.microservices, *("%s=%s" % word for word in words.items()),
-                "out=%s.json" % name).strip()
-    run(options.cpt, "import", *more, name + ".json", "-o", name + ".cptlog")
+                "out=%s.json" % name).split()
+    if "records" in settings:
+        return name + ".json", dict(zip(("service", "operation"), truth))
+    run(options.cpt, "import", *import_options, name + ".json", "-o", name + ".cptlog")
     os.remove(name + ".json")
-    return name + ".cptlog", truth if "fault" in settings else None
+    return name + ".cptlog", dict(zip(("service", "operation"), truth))
 
 
 def judge(options, row, number):
+    by, form, imports = BY.get(row.split(", ")[-1], ("service", "{service}", ()))
     with tempfile.TemporaryDirectory() as folder:
-        base, _ = simulate(options, folder, number, "a", ROWS[row][0])
-        new, truth = simulate(options, folder, number, "b", ROWS[row][1])
-        answer = json.loads(run(options.cpt, "culprit", "--json", base, new))
+        base, _ = simulate(options, folder, number, "a", ROWS[row][0], *imports)
+        new, truth = simulate(options, folder, number, "b", ROWS[row][1], *imports)
+        answer = json.loads(run(options.cpt, "culprit", "--json", "--by", by, base, new))
+    truth = form.format(**truth) if "fault" in ROWS[row][1] else None
     named = [s["service"] for s in answer["services"] if s["culprit"]]
     first = answer["services"][0]["service"] if answer["services"] else None
     return answer["verdict"], first == truth, named, truth, truth in named or any(
@@ -103,6 +121,7 @@ def judge_structure(options, row, number):
         new, truth = simulate(options, folder, number, "b", dict(LOW, **both, **new),
                               "--visits")
         rows = json.loads(run(options.cpt, "culprit", "--json", base, new))["structure"]
+    truth = truth["service"]
     services = [row["parent"].split(":")[0] for row in rows]
     return dict(first=bool(rows) and services[0] == truth and rows[0]["kind"] in kinds,
                 others=any(s != truth or not kinds for s in services), none=not rows)

@@ -5,7 +5,7 @@
  *
  *      microservices system=300 run=601 fault=cpu factor=1.5 out=new.json
  *
- * Prints the service at fault. Arguments are KEY=VALUE; see `keys`.
+ * Prints the service and the operation at fault. Arguments are KEY=VALUE; see `keys`.
  */
 #include "tests/models/simulation.h"
 
@@ -53,6 +53,7 @@ static bool set_number(struct arguments *arguments, const char *key, double valu
         {"cache", &run->cache, NULL, NULL, NULL},
         {"clients", NULL, NULL, &run->has_clients, NULL},
         {"hosts", NULL, NULL, &run->has_hosts, NULL},
+        {"records", NULL, NULL, &run->has_records, NULL},
         {"keep", &run->keep, NULL, NULL, NULL},
         {"start", &run->start_s, NULL, NULL, NULL},
         {"tenants", NULL, NULL, NULL, &run->tenants},
@@ -148,7 +149,8 @@ int main(int argc, char **argv)
     fault_place(&arguments.fault, &system, arguments.fault_seed);
     simulate(&system, &arguments.fault, &arguments.run, file);
     if (file != stdout) {
-        printf("svc%d\n", arguments.fault.service);
+        printf("svc%d op%d_%d\n", arguments.fault.service, arguments.fault.operation,
+               arguments.fault.service);
         if (fclose(file) != 0) {
             perror(arguments.out);
             return 1;

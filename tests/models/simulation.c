@@ -4,6 +4,7 @@
 #include "tests/models/simulation.h"
 
 #include "tests/models/events.h"
+#include "tests/models/records_out.h"
 #include "tests/models/spans_out.h"
 
 #include <math.h>
@@ -449,6 +450,7 @@ void simulate(const struct system *system, const struct fault *fault,
                             .has_sides = options->has_clients,
                             .has_hosts = options->has_hosts,
                             .has_tenant = options->tenant_spread > 0};
+    struct records_out records = {.file = file, .start_s = options->start_s};
     struct test_random kept = random_of(options->seed * 31 + 5);
     struct request *requests = model_alloc((count + 1) * sizeof *requests);
     double at_ns = 0;
@@ -463,15 +465,27 @@ void simulate(const struct system *system, const struct fault *fault,
         after(at_ns, request_begins, &requests[i]);
     }
     events_run((int64_t)at_ns + drain_ns);
+    if (options->has_records) {
+        records_out_begin(&records);
+    }
     for (size_t i = 0; i < count; i++) {
         const bool is_of_arm =
             options->arm == 0 || arm_of(requests[i].tenant) == options->arm;
 
-        if (requests[i].is_answered && random_unit(&kept) <= options->keep &&
-            is_of_arm) {
+        if (!requests[i].is_answered || random_unit(&kept) > options->keep ||
+            !is_of_arm) {
+            continue;
+        }
+        if (options->has_records) {
+            records_out_request(&records, &requests[i]);
+        } else {
             spans_out_request(&out, &requests[i]);
         }
     }
-    spans_out_end(&out);
+    if (options->has_records) {
+        records_out_end(&records);
+    } else {
+        spans_out_end(&out);
+    }
     events_free();
 }

@@ -28,6 +28,7 @@ struct run_options {
     double cache;     /* 1: caches answer as planned; 0: they are cold */
     bool has_clients; /* spans of the client's side of calls */
     bool has_hosts;   /* spans name the replica they ran on */
+    bool has_records; /* no spans, but records with the tenant are written */
     double keep;      /* part of the requests that is written */
     double start_s;
     int tenants;          /* 5, or how many users there are … */
@@ -37,7 +38,8 @@ struct run_options {
     uint64_t arm_seed;
 };
 
-/* Runs @system with @fault, and writes the requests to @file as Jaeger's JSON. */
+/* Runs @system with @fault, and writes the requests to @file: as Jaeger's JSON, or as
+ * the records of a path log (records_out.h). */
 void simulate(const struct system *system, const struct fault *fault,
               const struct run_options *options, FILE *file);
 

@@ -9,7 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const int64_t epoch_us = INT64_C(1700000000) * 1000000;
+int64_t span_epoch_us(double start_s)
+{
+    return INT64_C(1700000000) * 1000000 + (int64_t)(start_s * 1e6);
+}
 
 int span_begin(struct request *request, const struct span *span)
 {
@@ -81,7 +84,7 @@ static void put_span(const struct spans_out *out, const struct request *request,
                      int number)
 {
     const struct span *span = &request->spans[number];
-    const int64_t start_us = epoch_us + (int64_t)(out->start_s * 1e6);
+    const int64_t start_us = span_epoch_us(out->start_s);
 
     fputs("{", out->file);
     put_id(out->file, out, request);

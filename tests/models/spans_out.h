@@ -40,6 +40,9 @@ struct request {
     int span_capacity;
 };
 
+/* The wall clock at simulated time 0, which is @start_s after that of all runs. */
+int64_t span_epoch_us(double start_s);
+
 /* Adds a span that begins now; the rest of @span is the caller's. Its number. */
 int span_begin(struct request *request, const struct span *span);
 void span_end(struct request *request, int number, int64_t end_ns, bool is_failed);

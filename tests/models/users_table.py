@@ -35,7 +35,7 @@ def simulate(options, folder, number, arm, words):
     words = dict(words, system=number, run=2 * number, place=number, rate=5, requests=800,
                  tenant_spread=.5, arms=number, arm=arm)
     truth = run(options.microservices, *("%s=%s" % word for word in words.items()),
-                "out=%s.json" % name).strip()
+                "out=%s.json" % name).split()[0]
     run(options.cpt, "import", name + ".json", "-o", name + ".paths")
     with open(name + ".paths", "rb") as paths, open(name + ".cptlog", "wb") as log:
         subprocess.run([options.log_users], stdin=paths, stdout=log, check=True)

@@ -39,7 +39,8 @@ struct cpti_option {
     char letter;       /* 'o' of -o; 0: none */
     const char *value; /* what it takes, "FILE"; NULL for a switch */
     const char *help;  /* lower case, no full stop */
-    const char *words; /* the values it takes, separated by spaces; NULL: any */
+    const char *words; /* the values it takes, separated by spaces, and those that begin
+                          with one that ends with a colon; NULL: any */
 };
 
 /* A real command line and its purpose. The line NULL ends a table. */

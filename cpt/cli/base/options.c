@@ -105,21 +105,26 @@ static int needs_value(const struct cpti_option *option)
                       option->name, option->value);
 }
 
-/* Checks that @option takes @value. enum cpti_exit. */
+/* Checks that @option takes @value: one of its words, or what begins with one that ends
+ * with a colon. enum cpti_exit. */
 static int check_word(const struct cpti_option *option, const char *value)
 {
-    const char *at = option->words;
     const size_t bytes = strlen(value);
 
-    while (at != NULL && bytes != 0 && (at = strstr(at, value)) != NULL) {
-        if ((at == option->words || at[-1] == ' ') && strchr(" ", at[bytes]) != NULL) {
+    if (option->words == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    for (const char *at = option->words; *at != '\0';) {
+        const size_t length = strcspn(at, " ");
+        const bool is_open = length > 0 && at[length - 1] == ':';
+
+        if ((is_open ? bytes > length : bytes == length) &&
+            strncmp(at, value, length) == 0) {
             return CPTI_EXIT_DONE;
         }
-        at++;
+        at += length + strspn(at + length, " ");
     }
-    return option->words == NULL ? CPTI_EXIT_DONE
-                                 : cpti_usage("option '--%s' takes one of: %s",
-                                              option->name, option->words);
+    return cpti_usage("option '--%s' takes one of: %s", option->name, option->words);
 }
 
 /* --name, --name=value, --name value */

@@ -335,8 +335,8 @@ static void fill_in(const struct judging *judging, uint32_t index)
 
     suspect->score = judging->now.scores[index];
     suspect->frame_count = size;
-    suspect->factor =
-        cpti_culprit_factor(model, judging->sums[0], judging->sums[1], index, vote);
+    suspect->factor = cpti_culprit_factor(model, judging->sums[0], judging->sums[1],
+                                          index, &judging->now);
     suspect->least_factor = least_factor(judging->culprit, vote);
     suspect->share = judging->firsts[index] / (double)rounds;
     suspect->large_share = judging->larges[index] / (double)rounds;
@@ -554,17 +554,9 @@ static cpt_status allocate(struct judging *judging)
 
     for (int i = 0; i < 2; i++) {
         judging->sums[i] = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
-        for (int k = 0; k < CPTI_CULPRIT_MANNERS; k++) {
-            scores[i]->d[k] = cpt_alloc_zeroed(alloc, frames * sizeof(double));
-            scores[i]->totals[k] = cpt_alloc_zeroed(alloc, suspects * sizeof(double));
-            is_whole =
-                is_whole && scores[i]->d[k] != NULL && scores[i]->totals[k] != NULL;
-        }
-        scores[i]->scores = cpt_alloc_zeroed(alloc, suspects * sizeof(double));
-        scores[i]->sizes = cpt_alloc_zeroed(alloc, suspects * sizeof(uint32_t));
-        scores[i]->votes = cpt_alloc_zeroed(alloc, suspects * sizeof *scores[i]->votes);
-        is_whole = is_whole && judging->sums[i] != NULL && scores[i]->scores != NULL &&
-                   scores[i]->sizes != NULL && scores[i]->votes != NULL;
+        is_whole = judging->sums[i] != NULL &&
+                   cpti_culprit_scores_make(model, alloc, scores[i]) == CPT_OK &&
+                   is_whole;
     }
     judging->all = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
     judging->firsts = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->firsts);
@@ -595,13 +587,7 @@ static void deallocate(struct judging *judging)
 
     for (int i = 0; i < 2; i++) {
         cpt_alloc_free(alloc, judging->sums[i]);
-        for (int k = 0; k < CPTI_CULPRIT_MANNERS; k++) {
-            cpt_alloc_free(alloc, scores[i]->d[k]);
-            cpt_alloc_free(alloc, scores[i]->totals[k]);
-        }
-        cpt_alloc_free(alloc, scores[i]->votes);
-        cpt_alloc_free(alloc, scores[i]->scores);
-        cpt_alloc_free(alloc, scores[i]->sizes);
+        cpti_culprit_scores_deinit(scores[i], alloc);
     }
     cpt_alloc_free(alloc, judging->all);
     cpt_alloc_free(alloc, judging->firsts);

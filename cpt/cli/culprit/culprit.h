@@ -21,6 +21,10 @@
  * A difference of times accuses callers, whose frames are the longest; the logarithm
  * makes a frame count by its factor, and c keeps frames of microseconds from shouting.
  *
+ * Others than services are looked for by the same model: a component, the calls of one
+ * service by another, an operation, a replica. Values of an attribute have one frame,
+ * the latency; D is that of a value less the median of the others (culprit_usual.c).
+ *
  * How sure it is, is asked three times; each guards against another mistake:
  *
  *      share      bootstrap of requests: how often S is first. Was it luck that S is
@@ -76,8 +80,11 @@ enum { CPTI_CULPRIT_SAMPLES_MAX = 1 << 22, CPTI_CULPRIT_NODES_MAX = 1 << 16 };
 
 enum cpti_culprit_by {
     CPTI_CULPRIT_BY_SERVICE = 0,
-    CPTI_CULPRIT_BY_NAME = 1, /* components: the name of a frame */
-    CPTI_CULPRIT_BY_EDGE = 2  /* calls of one service by another */
+    CPTI_CULPRIT_BY_NAME = 1,      /* components: the name of a frame */
+    CPTI_CULPRIT_BY_EDGE = 2,      /* calls of one service by another */
+    CPTI_CULPRIT_BY_OPERATION = 3, /* of a service: the first frame of a visit */
+    CPTI_CULPRIT_BY_REPLICA = 4,   /* the visits of a service on one host, "S@host" */
+    CPTI_CULPRIT_BY_ATTRIBUTE = 5  /* requests, by the value of an attribute */
 };
 
 enum cpti_culprit_side { CPTI_CULPRIT_BASE = 0, CPTI_CULPRIT_NEW = 1 };
@@ -94,7 +101,17 @@ enum cpti_doubt {
     CPTI_DOUBT_NONE,
     CPTI_DOUBT_NO_EDGE_TIME,     /* time between services looks like the caller's own */
     CPTI_DOUBT_CALLS_EACH_OTHER, /* a caller may only wait for what it calls */
+    CPTI_DOUBT_SHARES_WORKERS,   /* an operation, for another one of its service */
     CPTI_DOUBT_PRESENCE_CHANGED  /* which visits are on the path has changed */
+};
+
+/* A request, by attribute. */
+struct cpti_culprit_request {
+    struct cpt_bytes value; /* of the attribute */
+    struct cpt_bytes entry; /* requests of one entry and method are compared */
+    struct cpt_bytes method;
+    uint64_t latency_ns;
+    uint64_t start_ns; /* 0: unknown */
 };
 
 /* A service, or what else was asked for. */
@@ -157,6 +174,15 @@ void cpti_culprit_cluster(struct cpti_culprit *culprit, uint64_t cluster);
  */
 cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
                             const struct cpt_path *path, uint64_t start_ns);
+
+/* The same by attribute, of which the latency is the sample. */
+cpt_status cpti_culprit_add_request(struct cpti_culprit *culprit,
+                                    enum cpti_culprit_side side,
+                                    const struct cpti_culprit_request *request);
+
+/* Visits of a set of which the host is not known, or is. By replica. */
+uint64_t cpti_culprit_visits(const struct cpti_culprit *culprit,
+                             enum cpti_culprit_side side, bool has_host);
 
 /* Compares the sets, by random numbers from @seed. Once. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed);

@@ -10,6 +10,8 @@
  *                     calls of B wait for one: that is time of B. So of two that are
  *                     slower and of which one calls the other, only the one that is
  *                     called surely is; and if chance could have slowed that one, none.
+ *                     Operations of one service have the same workers: each may wait
+ *                     for another one, and for what that calls.
  *
  *      presence       Of calls side by side only the slowest is on the path. If x is on
  *                     it less often, and y more often, x may be slower where it is only
@@ -113,22 +115,77 @@ static size_t calls_from(const struct cpti_culprit_model *model, uint32_t from)
     return low;
 }
 
-/* Marks in @met all nodes that node @from calls, or makes others call. */
-static void reach(const struct cpti_culprit_model *model, uint32_t from,
-                  uint32_t *queue, unsigned char *met)
+/* What is made on the way; by node, but for what is said of suspects. */
+struct doubting {
+    struct cpti_culprit *culprit;
+    uint32_t *mates;      /* another operation of its service, in a ring, or none */
+    uint32_t *queue;      /* nodes to go on from */
+    unsigned char *met;   /* nodes that were reached */
+    unsigned char *waits; /* by suspect: a culprit that may only wait, … */
+    unsigned char *waited_for; /* … and for whom */
+    bool has_mates;            /* operations may wait for others of their service */
+};
+
+/* Joins the operations of each service to a ring. CPT_OK; CPT_NO_MEMORY. */
+static cpt_status find_mates(const struct doubting *doubting)
 {
+    const struct cpti_culprit *culprit = doubting->culprit;
+    const struct cpti_culprit_model *model = &culprit->model;
+    struct cpt_path *services = cpt_path_new(culprit->alloc); /* a table of names */
+    cpt_status status = services != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (uint32_t i = 0; i < cpt_path_frame_count(culprit->table); i++) {
+        doubting->mates[i] = CPT_FRAME_NONE;
+    }
+    for (uint32_t i = 0; i < model->suspect_count && status == CPT_OK; i++) {
+        const uint32_t node = model->nodes[i];
+        const struct cpt_bytes name =
+            cpt_name_service(cpt_path_frame_name(culprit->table, node));
+        const size_t count = cpt_path_frame_count(services);
+        uint32_t service = 0;
+
+        if (name.bytes == 0) {
+            continue;
+        }
+        status =
+            cpt_path_frame_add(services, CPT_FRAME_NONE, name, CPT_KIND_WORK, &service);
+        if (status == CPT_OK && service == count) { /* the first one of it */
+            doubting->queue[service] = node;
+            doubting->mates[node] = node;
+        } else if (status == CPT_OK) {
+            doubting->mates[node] = doubting->mates[doubting->queue[service]];
+            doubting->mates[doubting->queue[service]] = node;
+        }
+    }
+    cpt_path_free(services);
+    return status;
+}
+
+static size_t meet(const struct doubting *doubting, uint32_t node, size_t count)
+{
+    if (doubting->met[node] == 0) {
+        doubting->met[node] = 1;
+        doubting->queue[count++] = node;
+    }
+    return count;
+}
+
+/* Marks in `met` all nodes that node @from may wait for: those that it calls, or makes
+ * others call. */
+static void reach(const struct doubting *doubting, uint32_t from)
+{
+    const struct cpti_culprit_model *model = &doubting->culprit->model;
+    const uint32_t *queue = doubting->queue;
     size_t count = 1;
 
-    queue[0] = from;
+    doubting->queue[0] = from;
     for (size_t i = 0; i < count; i++) {
+        if (doubting->has_mates && doubting->mates[queue[i]] != CPT_FRAME_NONE) {
+            count = meet(doubting, doubting->mates[queue[i]], count);
+        }
         for (size_t k = calls_from(model, queue[i]);
              k < model->call_count && model->calls[k].from == queue[i]; k++) {
-            const uint32_t to = model->calls[k].to;
-
-            if (met[to] == 0) {
-                met[to] = 1;
-                queue[count++] = to;
-            }
+            count = meet(doubting, model->calls[k].to, count);
         }
     }
 }
@@ -154,28 +211,30 @@ static void name_suspect(struct cpti_culprit *culprit, uint32_t suspect)
     }
 }
 
-/* Marks in @waits which culprits may only wait, and in @waited_for, for whom. */
-static void find_waiting(struct cpti_culprit *culprit, uint32_t *queue,
-                         unsigned char *met, unsigned char *waits,
-                         unsigned char *waited_for)
+/* Finds which culprits may only wait, and for whom. */
+static void find_waiting(const struct doubting *doubting)
 {
+    const struct cpti_culprit *culprit = doubting->culprit;
     const struct cpti_culprit_model *model = &culprit->model;
+    const unsigned char *met = doubting->met;
     const size_t nodes = cpt_path_frame_count(culprit->table);
 
+    memset(doubting->waits, 0, nodes);
+    memset(doubting->waited_for, 0, nodes);
     for (uint32_t i = 0; i < model->suspect_count; i++) {
         if (!culprit->suspects[i].is_culprit) {
             continue;
         }
-        memset(met, 0, nodes);
-        reach(model, model->nodes[i], queue, met);
+        memset(doubting->met, 0, nodes);
+        reach(doubting, model->nodes[i]);
         for (uint32_t k = 0; k < model->suspect_count; k++) {
             const struct cpti_suspect *other = &culprit->suspects[k];
 
             if (k != i && met[model->nodes[k]] != 0 &&
                 (other->is_culprit || other->is_slower ||
                  other->is_slower_where_seen)) {
-                waits[i] = 1;
-                waited_for[k] = 1;
+                doubting->waits[i] = 1;
+                doubting->waited_for[k] = 1;
             }
         }
     }
@@ -183,34 +242,35 @@ static void find_waiting(struct cpti_culprit *culprit, uint32_t *queue,
 
 /* Whether the first culprit, which is the slowest, is explained: by itself, or by one
  * that it calls and that is sure. */
-static bool is_explained(const struct cpti_culprit *culprit, uint32_t *queue,
-                         unsigned char *met, const unsigned char *waits)
+static bool is_explained(const struct doubting *doubting)
 {
+    const struct cpti_culprit *culprit = doubting->culprit;
     const struct cpti_culprit_model *model = &culprit->model;
     bool explains = false;
 
-    memset(met, 0, cpt_path_frame_count(culprit->table));
+    memset(doubting->met, 0, cpt_path_frame_count(culprit->table));
     for (uint32_t i = 0; i < model->suspect_count; i++) {
         if (culprit->suspects[i].is_culprit && culprit->suspects[i].round == 0) {
-            reach(model, model->nodes[i], queue, met);
-            met[model->nodes[i]] = 1;
+            reach(doubting, model->nodes[i]);
+            doubting->met[model->nodes[i]] = 1;
         }
     }
     for (uint32_t i = 0; i < model->suspect_count; i++) {
-        explains |= culprit->suspects[i].is_culprit && waits[i] == 0 &&
-                    met[model->nodes[i]] != 0;
+        explains |= culprit->suspects[i].is_culprit && doubting->waits[i] == 0 &&
+                    doubting->met[model->nodes[i]] != 0;
     }
     return explains;
 }
 
 /* Names those that are waited for, that surely are slower or not. */
-static void name_waited_for(struct cpti_culprit *culprit,
-                            const unsigned char *waited_for, bool surely)
+static void name_waited_for(const struct doubting *doubting, bool surely)
 {
+    struct cpti_culprit *culprit = doubting->culprit;
+
     for (uint32_t i = 0; i < culprit->model.suspect_count; i++) {
         const struct cpti_suspect *suspect = &culprit->suspects[i];
 
-        if (waited_for[i] != 0 &&
+        if (doubting->waited_for[i] != 0 &&
             (suspect->is_culprit || suspect->is_slower) == surely) {
             name_suspect(culprit, i);
         }
@@ -218,16 +278,18 @@ static void name_waited_for(struct cpti_culprit *culprit,
 }
 
 /* Culprits that may only wait are none. If the slowest is not explained by the others,
- * it may be each of them, or one that they wait for. */
-static void doubt_waiting(struct cpti_culprit *culprit, const unsigned char *waits,
-                          const unsigned char *waited_for, bool is_clear)
+ * which @doubt says, it may be each of them, or one that they wait for. */
+static void take_back(const struct doubting *doubting, enum cpti_doubt doubt)
 {
+    struct cpti_culprit *culprit = doubting->culprit;
+    const unsigned char *waits = doubting->waits;
     const uint32_t count = culprit->model.suspect_count;
+    const bool is_clear = doubt == CPTI_DOUBT_NONE;
 
     if (!is_clear) {
-        name_waited_for(culprit, waited_for, true);
+        name_waited_for(doubting, true);
         culprit->verdict = CPTI_VERDICT_EITHER;
-        culprit->doubt = CPTI_DOUBT_CALLS_EACH_OTHER;
+        culprit->doubt = doubt;
     }
     for (unsigned round = 0; round < culprit->culprit_count; round++) {
         for (uint32_t i = 0; i < count; i++) {
@@ -245,8 +307,27 @@ static void doubt_waiting(struct cpti_culprit *culprit, const unsigned char *wai
         }
     }
     if (!is_clear) {
-        name_waited_for(culprit, waited_for, false);
+        name_waited_for(doubting, false);
     }
+}
+
+/* What calls alone say of waiting; if that is clear, what workers do. */
+static void doubt_waiting(struct doubting *doubting)
+{
+    enum cpti_doubt doubt = CPTI_DOUBT_NONE;
+
+    find_waiting(doubting);
+    if (!is_explained(doubting)) {
+        doubt = CPTI_DOUBT_CALLS_EACH_OTHER;
+    }
+    if (doubting->culprit->by == CPTI_CULPRIT_BY_OPERATION) {
+        doubting->has_mates = true;
+        find_waiting(doubting);
+        if (doubt == CPTI_DOUBT_NONE && !is_explained(doubting)) {
+            doubt = CPTI_DOUBT_SHARES_WORKERS;
+        }
+    }
+    take_back(doubting, doubt);
 }
 
 /* --- Time between services that is not seen --- */
@@ -367,25 +448,33 @@ cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit)
 {
     const struct cpt_alloc *alloc = culprit->alloc;
     const size_t nodes = cpt_path_frame_count(culprit->table) + 1;
-    uint32_t *queue = cpt_alloc_array(alloc, NULL, nodes, sizeof *queue);
-    unsigned char *met = cpt_alloc_zeroed(alloc, nodes);
-    unsigned char *waits = cpt_alloc_zeroed(alloc, nodes);
-    unsigned char *waited_for = cpt_alloc_zeroed(alloc, nodes);
-    const bool is_whole =
-        queue != NULL && met != NULL && waits != NULL && waited_for != NULL;
+    struct doubting doubting = {
+        .culprit = culprit,
+        .mates = cpt_alloc_array(alloc, NULL, nodes, sizeof *doubting.mates),
+        .queue = cpt_alloc_array(alloc, NULL, nodes, sizeof *doubting.queue),
+        .met = cpt_alloc_zeroed(alloc, nodes),
+        .waits = cpt_alloc_zeroed(alloc, nodes),
+        .waited_for = cpt_alloc_zeroed(alloc, nodes)};
+    cpt_status status = doubting.mates != NULL && doubting.queue != NULL &&
+                                doubting.met != NULL && doubting.waits != NULL &&
+                                doubting.waited_for != NULL
+                            ? CPT_OK
+                            : CPT_NO_MEMORY;
 
-    if (is_whole && culprit->verdict == CPTI_VERDICT_SURE) {
-        find_waiting(culprit, queue, met, waits, waited_for);
-        doubt_waiting(culprit, waits, waited_for,
-                      is_explained(culprit, queue, met, waits));
+    if (status == CPT_OK && culprit->by == CPTI_CULPRIT_BY_OPERATION) {
+        status = find_mates(&doubting);
     }
-    if (is_whole && culprit->verdict == CPTI_VERDICT_SURE &&
-        culprit->by == CPTI_CULPRIT_BY_SERVICE) {
+    if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE) {
+        doubt_waiting(&doubting);
+    }
+    if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE &&
+        culprit->by != CPTI_CULPRIT_BY_NAME && culprit->by != CPTI_CULPRIT_BY_EDGE) {
         doubt_edges(culprit);
     }
-    cpt_alloc_free(alloc, queue);
-    cpt_alloc_free(alloc, met);
-    cpt_alloc_free(alloc, waits);
-    cpt_alloc_free(alloc, waited_for);
-    return is_whole ? CPT_OK : CPT_NO_MEMORY;
+    cpt_alloc_free(alloc, doubting.mates);
+    cpt_alloc_free(alloc, doubting.queue);
+    cpt_alloc_free(alloc, doubting.met);
+    cpt_alloc_free(alloc, doubting.waits);
+    cpt_alloc_free(alloc, doubting.waited_for);
+    return status;
 }

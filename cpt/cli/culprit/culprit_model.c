@@ -133,7 +133,7 @@ static uint32_t suspect_of(struct making *making, uint32_t service)
 }
 
 /* Whether the frame at @node has too few samples in a set. Of services it counts, as
- * they have many frames; a component has one to three: one call would decide. */
+ * they have many frames. */
 static bool is_thin(const struct making *making, uint32_t node, bool is_missing)
 {
     uint64_t counts[2] = {0, 0};
@@ -144,7 +144,7 @@ static bool is_thin(const struct making *making, uint32_t node, bool is_missing)
             counts[1] += making->counts[1][i];
         }
     }
-    return making->culprit->by == CPTI_CULPRIT_BY_NAME &&
+    return cpti_culprit_has_few_frames(making->culprit) &&
            (counts[0] < CPTI_CULPRIT_CALLS_MIN || counts[1] < CPTI_CULPRIT_CALLS_MIN);
 }
 
@@ -205,7 +205,8 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The median over the frames of their mean in the base; at least 1 ns. */
+/* The median over the frames of their mean in the base; at least 1 ns. Latencies, which
+ * are no microseconds beside longer ones, need none. */
 static cpt_status find_offset(struct making *making)
 {
     const struct cpt_alloc *alloc = making->culprit->alloc;
@@ -228,13 +229,67 @@ static cpt_status find_offset(struct making *making)
             means[count++] = ns / samples;
         }
     }
-    if (count > 0) {
+    if (count > 0 && making->culprit->by != CPTI_CULPRIT_BY_ATTRIBUTE) {
         qsort(means, count, sizeof *means, compare_doubles);
         model->c = (means[(count - 1) / 2] + means[count / 2]) / 2;
     }
     model->c = model->c > 1 ? model->c : 1;
     cpt_alloc_free(alloc, means);
     return CPT_OK;
+}
+
+/* Puts the keys in the order of their @operations. */
+static void sort_peers(struct cpti_culprit_model *model, const uint32_t *operations)
+{
+    uint32_t *ends = model->peer_ends; /* first the beginnings */
+    uint32_t before = 0;
+
+    for (uint32_t key = 0; key < model->key_count; key++) {
+        ends[operations[key]]++;
+    }
+    for (uint32_t i = 0; i < model->operation_count; i++) {
+        const uint32_t count = ends[i];
+
+        ends[i] = before;
+        before += count;
+    }
+    for (uint32_t key = 0; key < model->key_count; key++) {
+        model->peers[ends[operations[key]]++] = key;
+    }
+}
+
+/* Finds which values of an attribute have which operation. CPT_OK; CPT_NO_MEMORY;
+ * CPT_LIMIT. */
+static cpt_status find_peers(const struct making *making)
+{
+    const struct cpti_culprit *culprit = making->culprit;
+    const struct cpt_alloc *alloc = culprit->alloc;
+    struct cpti_culprit_model *model = making->model;
+    const size_t room = model->key_count + 1;
+    struct cpt_path *names = cpt_path_new(alloc); /* a table of operations */
+    uint32_t *operations = cpt_alloc_array(alloc, NULL, room, sizeof *operations);
+    cpt_status status;
+
+    model->peers = cpt_alloc_array(alloc, NULL, room, sizeof *model->peers);
+    model->peer_ends = cpt_alloc_zeroed(alloc, room * sizeof *model->peer_ends);
+    status = names != NULL && operations != NULL && model->peers != NULL &&
+                     model->peer_ends != NULL
+                 ? CPT_OK
+                 : CPT_NO_MEMORY;
+    for (uint32_t i = 0; i < making->node_count && status == CPT_OK; i++) {
+        if (making->keys[i] != CPT_FRAME_NONE) {
+            status = cpt_path_frame_add(names, CPT_FRAME_NONE,
+                                        cpt_path_frame_name(culprit->table, i),
+                                        CPT_KIND_WORK, &operations[making->keys[i]]);
+        }
+    }
+    if (status == CPT_OK) {
+        model->operation_count = (uint32_t)cpt_path_frame_count(names);
+        sort_peers(model, operations);
+    }
+    cpt_alloc_free(alloc, operations);
+    cpt_path_free(names);
+    return status;
 }
 
 /* --- Cells --- */
@@ -310,8 +365,7 @@ static void note_calls(struct making *making, uint64_t *calls[2])
         }
         if (is_service && (calls[0][i] < CPTI_CULPRIT_CALLS_MIN ||
                            calls[1][i] < CPTI_CULPRIT_CALLS_MIN)) {
-            /* a component has one or two frames: one call would decide */
-            if (suspect != CPT_FRAME_NONE && culprit->by == CPTI_CULPRIT_BY_NAME) {
+            if (suspect != CPT_FRAME_NONE && cpti_culprit_has_few_frames(culprit)) {
                 making->model->thin[suspect] = 1;
             }
             culprit->unjudged[culprit->unjudged_count++] =
@@ -392,6 +446,9 @@ cpt_status cpti_culprit_model_make(struct cpti_culprit *culprit)
         note_calls(&making, calls);
         status = find_offset(&making);
     }
+    if (status == CPT_OK && culprit->by == CPTI_CULPRIT_BY_ATTRIBUTE) {
+        status = find_peers(&making);
+    }
     for (int i = 0; i < 2; i++) {
         status = status == CPT_OK ? make_cells(&making, i) : status;
         cpt_alloc_free(alloc, making.counts[i]);
@@ -416,6 +473,8 @@ void cpti_culprit_model_deinit(struct cpti_culprit_model *model,
     cpt_alloc_free(alloc, model->frames);
     cpt_alloc_free(alloc, model->thin);
     cpt_alloc_free(alloc, model->nodes);
+    cpt_alloc_free(alloc, model->peers);
+    cpt_alloc_free(alloc, model->peer_ends);
     cpt_alloc_free(alloc, model->rose);
     cpt_alloc_free(alloc, model->calls);
 }

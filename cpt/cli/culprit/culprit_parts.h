@@ -56,6 +56,7 @@ struct cpti_culprit_set {
     uint64_t *starts;
     uint64_t *clusters; /* with which it resembles others */
     size_t request_count;
+    uint64_t visits[2]; /* by replica: without a host, and with one */
     size_t end_capacity;
     size_t start_capacity;
     size_t cluster_capacity;
@@ -82,9 +83,10 @@ struct cpti_culprit_scratch {
     unsigned char *edge; /* whether it is the caller's side of the visit's call */
     uint64_t *self_ns;   /* by root: of the visit that is open */
     uint64_t *edge_ns;
-    unsigned char *met; /* by root: ENTERED, HAS_SELF, HAS_EDGE */
-    uint32_t *open;     /* roots of the open visits, outermost first */
-    uint32_t *chain;    /* those of a segment */
+    unsigned char *met;    /* by root: ENTERED, HAS_SELF, HAS_EDGE */
+    struct cpt_bytes host; /* that the segment names */
+    uint32_t *open;        /* roots of the open visits, outermost first */
+    uint32_t *chain;       /* those of a segment */
     size_t open_count;
     size_t capacity;
 };
@@ -139,6 +141,9 @@ struct cpti_culprit_model {
     uint32_t key_count;
     uint32_t suspect_count;
     uint32_t *nodes;     /* by suspect */
+    uint32_t *peers;     /* by attribute: keys, by their operations; else NULL */
+    uint32_t *peer_ends; /* by operation: behind its keys there */
+    uint32_t operation_count;
     unsigned char *rose; /* by node of a service: more of its visits are on the path */
     struct cpti_culprit_call *calls;
     size_t call_count;
@@ -162,13 +167,30 @@ struct cpti_culprit_vote {
     uint32_t end_key;
 };
 
-/* Scores of one pair of sets of requests; all arrays are the caller's. */
+/* What changed of the operation of a key for all values of an attribute but its own. */
+struct cpti_culprit_usual {
+    double d[CPTI_CULPRIT_MANNERS];
+    double weight; /* of all of them; 0: there is none */
+    bool is_explained;
+};
+
+/* What changed of a key. */
+struct cpti_culprit_change {
+    double d;
+    double weight;
+    double until; /* the sum of weights up to it, in the order of d */
+    uint32_t key;
+};
+
+/* Scores of one pair of sets of requests. */
 struct cpti_culprit_scores {
     double *d[CPTI_CULPRIT_MANNERS];      /* by frame, shrunk; NaN: it is not in both */
     double *scores;                       /* by suspect; 0: it has no frame */
     uint32_t *sizes;                      /* by suspect: frames */
     struct cpti_culprit_vote *votes;      /* by suspect */
     double *totals[CPTI_CULPRIT_MANNERS]; /* by suspect: of its frames */
+    struct cpti_culprit_usual *usual;     /* by key, by attribute; else NULL */
+    struct cpti_culprit_change *changes;  /* of one operation; likewise */
 };
 
 struct cpti_culprit {
@@ -203,6 +225,11 @@ struct cpti_culprit {
 cpt_status cpti_culprit_take(struct cpti_culprit *culprit, struct cpti_culprit_set *set,
                              const struct cpt_path *path);
 
+/* Adds the sample of @request to @set. Errors of cpti_culprit_add(). */
+cpt_status cpti_culprit_take_request(struct cpti_culprit *culprit,
+                                     struct cpti_culprit_set *set,
+                                     const struct cpti_culprit_request *request);
+
 void cpti_culprit_scratch_deinit(struct cpti_culprit_scratch *scratch,
                                  const struct cpt_alloc *alloc);
 
@@ -233,6 +260,13 @@ cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit);
  * CPT_NO_MEMORY. */
 cpt_status cpti_culprit_doubt_presence(struct cpti_culprit *culprit, uint32_t number);
 
+/* Whether candidates have so few frames that one call would decide. */
+static inline bool cpti_culprit_has_few_frames(const struct cpti_culprit *culprit)
+{
+    return culprit->by == CPTI_CULPRIT_BY_NAME ||
+           culprit->by == CPTI_CULPRIT_BY_ATTRIBUTE;
+}
+
 /* Whether what @frame has counts for its suspects. */
 static inline bool cpti_culprit_counts(const struct cpti_culprit_frame *frame)
 {
@@ -250,17 +284,44 @@ void cpti_culprit_groups_deinit(struct cpti_culprit_groups groups[2],
 cpt_status cpti_culprit_compare_times(const struct cpti_culprit *culprit,
                                       bool *are_concurrent);
 
+/* n m / (n + m); 0 if a set has no sample. */
+static inline double cpti_culprit_weight(double n, double m)
+{
+    return n > 0 && m > 0 ? n * m / (n + m) : 0;
+}
+
+/* How far samples of both sets differ, in @manner. */
+double cpti_culprit_difference(const struct cpti_culprit_sum *base,
+                               const struct cpti_culprit_sum *other, int manner,
+                               double c);
+
+/* Finds what is usual for the values of an attribute, in @scores, from the sums of both
+ * sets by key. */
+void cpti_culprit_find_usual(const struct cpti_culprit_model *model,
+                             const struct cpti_culprit_sum *base,
+                             const struct cpti_culprit_sum *other,
+                             const struct cpti_culprit_scores *scores);
+
+/* Makes the arrays of @scores, which is zeroed. CPT_OK; CPT_NO_MEMORY; deinit it in any
+ * case. */
+cpt_status cpti_culprit_scores_make(const struct cpti_culprit_model *model,
+                                    const struct cpt_alloc *alloc,
+                                    struct cpti_culprit_scores *scores);
+void cpti_culprit_scores_deinit(struct cpti_culprit_scores *scores,
+                                const struct cpt_alloc *alloc);
+
 /* Computes @scores from the sums of both sets, by key. */
 void cpti_culprit_score(const struct cpti_culprit_model *model,
                         const struct cpti_culprit_sum *base,
                         const struct cpti_culprit_sum *other,
                         struct cpti_culprit_scores *scores);
 
-/* How many times longer the samples are that gave @suspect the score of @vote. */
+/* How many times longer the samples are that gave @suspect its score, of @scores that
+ * were computed from the same sums. */
 double cpti_culprit_factor(const struct cpti_culprit_model *model,
                            const struct cpti_culprit_sum *base,
                            const struct cpti_culprit_sum *other, uint32_t suspect,
-                           const struct cpti_culprit_vote *vote);
+                           const struct cpti_culprit_scores *scores);
 
 /* The first of the largest scores; the number of suspects if none is above 0. */
 uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,

@@ -48,6 +48,7 @@ static void json_either(struct cpti_json *json, const struct cpti_culprit *culpr
         [CPTI_DOUBT_NONE] = "",
         [CPTI_DOUBT_NO_EDGE_TIME] = "no_edge_time",
         [CPTI_DOUBT_CALLS_EACH_OTHER] = "calls_each_other",
+        [CPTI_DOUBT_SHARES_WORKERS] = "shares_workers",
         [CPTI_DOUBT_PRESENCE_CHANGED] = "presence_changed"};
     char text[EITHER_TEXT_BYTES];
 
@@ -83,6 +84,7 @@ static void json_suspect(struct cpti_json *json, const struct cpti_suspect *susp
 void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_max)
 {
     static const char *const sides[] = {"base_requests", "new_requests"};
+    static const char *const missing[] = {"base_missing", "new_missing"};
     const struct cpti_culprit *culprit = print->culprit;
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t unjudged_count = cpti_culprit_unjudged_count(culprit);
@@ -96,6 +98,9 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
     json_either(&json, culprit);
     for (unsigned i = 0; i < 2; i++) {
         cpti_json_unsigned(&json, sides[i], cpti_culprit_requests(culprit, i));
+    }
+    for (unsigned i = 0; i < 2 && print->missing[0] + print->missing[1] > 0; i++) {
+        cpti_json_unsigned(&json, missing[i], print->missing[i]);
     }
     cpti_json_unsigned(&json, "resamples", cpti_culprit_rounds(culprit));
     cpti_json_bool(&json, "concurrent", cpti_culprit_are_concurrent(culprit));
@@ -145,15 +150,20 @@ static const char *shown(struct cpt_bytes name, char text[CPTI_TEXT_BYTES])
 }
 
 /* "C: 4 of 5 frames slower, ×2.3, first in 97 % of resamples" */
-static void say_culprit(const struct cpti_suspect *suspect)
+static void say_culprit(const struct cpti_culprit_print *print,
+                        const struct cpti_suspect *suspect)
 {
     char text[CPTI_TEXT_BYTES];
 
-    (void)printf("%s: %" PRIu32 " of %" PRIu32 " frame%s slower, \u00d7%.1f, first in "
-                 "%.0f %% of resamples\n",
-                 shown(suspect->name, text), suspect->slower_count,
-                 suspect->frame_count, suspect->frame_count == 1 ? "" : "s",
-                 suspect->factor, floor(100 * suspect->share));
+    (void)printf("%s: ", shown(suspect->name, text));
+    if (print->kind->by == CPTI_CULPRIT_BY_ATTRIBUTE) {
+        (void)printf("\u00d7%.1f compared with other values", suspect->factor);
+    } else {
+        (void)printf("%" PRIu32 " of %" PRIu32 " frame%s slower, \u00d7%.1f",
+                     suspect->slower_count, suspect->frame_count,
+                     suspect->frame_count == 1 ? "" : "s", suspect->factor);
+    }
+    (void)printf(", first in %.0f %% of resamples\n", floor(100 * suspect->share));
 }
 
 /* "not sure: C or B": who is first in most resamples. If only one is, why it is not
@@ -195,6 +205,8 @@ static void say_either(const struct cpti_culprit *culprit)
         [CPTI_DOUBT_NO_EDGE_TIME] =
             ", or the network to callees: no time between services is seen",
         [CPTI_DOUBT_CALLS_EACH_OTHER] = ": a caller may only wait for what it calls",
+        [CPTI_DOUBT_SHARES_WORKERS] =
+            ": one may only wait for a worker that another one of its service has",
         [CPTI_DOUBT_PRESENCE_CHANGED] =
             ": the first is on the path less often, the others more often"};
     const char *before = "either ";
@@ -231,12 +243,13 @@ static void say_waiting(const struct cpti_culprit *culprit)
     (void)printf("%s", is_any ? "\n" : "");
 }
 
-static void say_verdict(const struct cpti_culprit *culprit)
+static void say_verdict(const struct cpti_culprit_print *print)
 {
+    const struct cpti_culprit *culprit = print->culprit;
     const size_t count = cpti_culprit_suspect_count(culprit);
 
     if (cpti_culprit_verdict(culprit) == CPTI_VERDICT_NONE) {
-        (void)printf("no service stands out\n");
+        (void)printf("no %s stands out\n", print->kind->noun);
         return;
     }
     if (cpti_culprit_verdict(culprit) == CPTI_VERDICT_UNSURE) {
@@ -249,17 +262,17 @@ static void say_verdict(const struct cpti_culprit *culprit)
     }
     for (size_t i = 0; i < count; i++) {
         if (cpti_culprit_suspect(culprit, i)->is_culprit) {
-            say_culprit(cpti_culprit_suspect(culprit, i));
+            say_culprit(print, cpti_culprit_suspect(culprit, i));
         }
     }
     say_waiting(culprit);
 }
 
-static int print_rows(const struct cpti_culprit *culprit, const char *what,
-                      size_t row_max)
+static int print_rows(const struct cpti_culprit_print *print, size_t row_max)
 {
-    const char *headings[] = {"score", "factor", "slower", "frames",
-                              "first", "p",      "calls",  what};
+    const struct cpti_culprit *culprit = print->culprit;
+    const char *headings[] = {"score", "factor", "slower",           "frames",
+                              "first", "p",      print->kind->calls, print->kind->noun};
     struct cpti_table table =
         cpti_table_of(headings, sizeof headings / sizeof headings[0]);
     char text[CPTI_TEXT_BYTES];
@@ -280,8 +293,10 @@ static int print_rows(const struct cpti_culprit *culprit, const char *what,
 }
 
 /* Names those that vanished, that are new, and that have too few calls. */
-static void print_unjudged(const struct cpti_culprit *culprit, size_t row_max)
+static void print_unjudged(const struct cpti_culprit_print *print, size_t row_max)
 {
+    const struct cpti_culprit *culprit = print->culprit;
+    const char *calls = print->kind->calls;
     const size_t count = cpti_culprit_unjudged_count(culprit);
     char text[CPTI_TEXT_BYTES];
 
@@ -289,12 +304,13 @@ static void print_unjudged(const struct cpti_culprit *culprit, size_t row_max)
         const struct cpti_unjudged *unjudged = cpti_culprit_unjudged(culprit, i);
         const char *why = unjudged->calls[1] == 0   ? "vanished"
                           : unjudged->calls[0] == 0 ? "is new"
-                                                    : "has too few calls";
+                                                    : "has too few ";
 
-        (void)printf("%s%s %s: %" PRIu64 " calls in the base, %" PRIu64
+        (void)printf("%s%s %s%s: %" PRIu64 " %s in the base, %" PRIu64
                      " in the new set\n",
                      i == 0 ? "\n" : "", shown(unjudged->name, text), why,
-                     unjudged->calls[0], unjudged->calls[1]);
+                     unjudged->calls[0] > 0 && unjudged->calls[1] > 0 ? calls : "",
+                     unjudged->calls[0], calls, unjudged->calls[1]);
     }
     if (count > row_max) {
         (void)printf("%zu more are not judged\n", count - row_max);
@@ -304,12 +320,11 @@ static void print_unjudged(const struct cpti_culprit *culprit, size_t row_max)
 int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_max)
 {
     const struct cpti_culprit *culprit = print->culprit;
-    const char *by = print->by;
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t rows = row_max < print->rows_max ? row_max : (size_t)print->rows_max;
     int status;
 
-    say_verdict(culprit);
+    say_verdict(print);
     if (print->hint != NULL) {
         (void)printf(
             "it would be surer if requests were independent, but each '%s' is in "
@@ -321,15 +336,11 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_NEW),
                  cpti_culprit_are_concurrent(culprit) ? " of one time" : "",
                  cpti_culprit_rounds(culprit));
-    status = print_rows(culprit,
-                        by == NULL                ? "service"
-                        : strcmp(by, "name") == 0 ? "component"
-                                                  : by,
-                        rows);
+    status = print_rows(print, rows);
     if (count > rows) {
         (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
     }
-    print_unjudged(culprit, rows);
+    print_unjudged(print, rows);
     return cpti_exit_last(
         status, cpti_structure_print_text(cpti_culprit_structure(culprit), rows));
 }

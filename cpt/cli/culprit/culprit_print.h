@@ -4,14 +4,16 @@
 #ifndef CPTI_CLI_CULPRIT_PRINT_H
 #define CPTI_CLI_CULPRIT_PRINT_H
 
-#include "cpt/cli/culprit/culprit.h"
+#include "cpt/cli/culprit/culprit_kind.h"
 
 struct cpti_culprit_print {
-    const struct cpti_culprit *culprit; /* that was judged */
-    const char *by;                     /* as it was asked for, or NULL */
-    const char *cluster;                /* whose values are the clusters, or NULL */
-    const char *hint;  /* requests of one value of it resemble each other, or NULL */
-    uint64_t rows_max; /* of text */
+    const struct cpti_culprit *culprit;   /* that was judged */
+    const struct cpti_culprit_kind *kind; /* who is looked for, … */
+    const char *by;                       /* … as it was asked for, or NULL */
+    const char *cluster;                  /* whose values are the clusters, or NULL */
+    const char *hint;    /* requests of one value of it resemble each other, or NULL */
+    uint64_t missing[2]; /* requests without the attribute, visits without a host */
+    uint64_t rows_max;   /* of text */
 };
 
 /* Print at most @row_max rows. The second one: enum cpti_exit. */

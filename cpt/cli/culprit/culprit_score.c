@@ -27,18 +27,47 @@ struct difference {
     double sums[CPTI_CULPRIT_MANNERS];
 };
 
-static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
-                    const struct cpti_culprit_sum *other, double c)
+double cpti_culprit_difference(const struct cpti_culprit_sum *base,
+                               const struct cpti_culprit_sum *other, int manner,
+                               double c)
 {
-    const double n = base->count;
-    const double m = other->count;
-    const double weight = n > 0 && m > 0 ? n * m / (n + m) : 0;
+    return manner == CPTI_CULPRIT_EVERY
+               ? other->y / other->count - base->y / base->count
+               : log((other->ns / other->count + c) / (base->ns / base->count + c));
+}
 
-    if (weight > 0) {
-        all->weight += weight;
-        all->sums[CPTI_CULPRIT_EVERY] += weight * (other->y / m - base->y / n);
-        all->sums[CPTI_CULPRIT_SOME] +=
-            weight * log((other->ns / m + c) / (base->ns / n + c));
+/* The inverse of the variance of what is compared of a key, if that of a sample is 1;
+ * 0 if something is not there. */
+static double weight_of(const struct cpti_culprit_sum *base,
+                        const struct cpti_culprit_sum *other,
+                        const struct cpti_culprit_usual *usual)
+{
+    static const double of_median = 1.5708; /* its variance, in those of a mean */
+    const double weight = cpti_culprit_weight(base->count, other->count);
+
+    return usual != NULL ? cpti_culprit_weight(weight, usual->weight / of_median)
+                         : weight;
+}
+
+static const struct cpti_culprit_usual *
+usual_of(const struct cpti_culprit_scores *scores, uint32_t key)
+{
+    return scores->usual != NULL ? &scores->usual[key] : NULL;
+}
+
+static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
+                    const struct cpti_culprit_sum *other,
+                    const struct cpti_culprit_usual *usual, double c)
+{
+    const double weight = weight_of(base, other, usual);
+
+    if (weight <= 0) {
+        return;
+    }
+    all->weight += weight;
+    for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
+        all->sums[manner] += weight * (cpti_culprit_difference(base, other, manner, c) -
+                                       (usual != NULL ? usual->d[manner] : 0));
     }
 }
 
@@ -95,11 +124,12 @@ static void score_frame(const struct cpti_culprit_model *model,
     struct difference all = {0};
 
     for (uint32_t key = first; key < frame->key_end; key++) {
+        const struct cpti_culprit_usual *usual = usual_of(scores, key);
         struct difference one = {0};
 
-        add_key(&all, &base[key], &other[key], model->c);
+        add_key(&all, &base[key], &other[key], usual, model->c);
         if (votes && frame->is_own && frame->key_end - first > 1) {
-            add_key(&one, &base[key], &other[key], model->c);
+            add_key(&one, &base[key], &other[key], usual, model->c);
             propose_own(scores, frame->to, &one,
                         (struct cpti_culprit_vote){.part = CPTI_CULPRIT_OPERATION,
                                                    .from_key = key,
@@ -157,6 +187,49 @@ static void propose_all(const struct cpti_culprit_model *model, int manner,
     }
 }
 
+cpt_status cpti_culprit_scores_make(const struct cpti_culprit_model *model,
+                                    const struct cpt_alloc *alloc,
+                                    struct cpti_culprit_scores *scores)
+{
+    const size_t frames = model->frame_count + 1;
+    const size_t suspects = model->suspect_count + 1;
+    const size_t keys = model->key_count + 1;
+    bool is_whole = true;
+
+    for (int i = 0; i < CPTI_CULPRIT_MANNERS; i++) {
+        scores->d[i] = cpt_alloc_zeroed(alloc, frames * sizeof *scores->d[i]);
+        scores->totals[i] =
+            cpt_alloc_zeroed(alloc, suspects * sizeof *scores->totals[i]);
+        is_whole = is_whole && scores->d[i] != NULL && scores->totals[i] != NULL;
+    }
+    if (model->peers != NULL) {
+        scores->usual = cpt_alloc_zeroed(alloc, keys * sizeof *scores->usual);
+        scores->changes = cpt_alloc_zeroed(alloc, keys * sizeof *scores->changes);
+        is_whole = is_whole && scores->usual != NULL && scores->changes != NULL;
+    }
+    scores->scores = cpt_alloc_zeroed(alloc, suspects * sizeof *scores->scores);
+    scores->sizes = cpt_alloc_zeroed(alloc, suspects * sizeof *scores->sizes);
+    scores->votes = cpt_alloc_zeroed(alloc, suspects * sizeof *scores->votes);
+    return is_whole && scores->scores != NULL && scores->sizes != NULL &&
+                   scores->votes != NULL
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+void cpti_culprit_scores_deinit(struct cpti_culprit_scores *scores,
+                                const struct cpt_alloc *alloc)
+{
+    for (int i = 0; i < CPTI_CULPRIT_MANNERS; i++) {
+        cpt_alloc_free(alloc, scores->d[i]);
+        cpt_alloc_free(alloc, scores->totals[i]);
+    }
+    cpt_alloc_free(alloc, scores->usual);
+    cpt_alloc_free(alloc, scores->changes);
+    cpt_alloc_free(alloc, scores->scores);
+    cpt_alloc_free(alloc, scores->sizes);
+    cpt_alloc_free(alloc, scores->votes);
+}
+
 void cpti_culprit_score(const struct cpti_culprit_model *model,
                         const struct cpti_culprit_sum *base,
                         const struct cpti_culprit_sum *other,
@@ -165,6 +238,9 @@ void cpti_culprit_score(const struct cpti_culprit_model *model,
     memset(scores->scores, 0, model->suspect_count * sizeof *scores->scores);
     memset(scores->sizes, 0, model->suspect_count * sizeof *scores->sizes);
     memset(scores->votes, 0, model->suspect_count * sizeof *scores->votes);
+    if (scores->usual != NULL) {
+        cpti_culprit_find_usual(model, base, other, scores);
+    }
     for (uint32_t i = 0; i < model->frame_count; i++) {
         score_frame(model, base, other, i, scores);
     }
@@ -190,23 +266,27 @@ uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,
     return first;
 }
 
-/* Sums of the samples of key @key, added up as if both sets had the base's calls. */
+/* Adds the times of a key, as if both sets had its weight of samples, and by attribute
+ * as if other values had not changed. */
 static void add_times(double times[2], const struct cpti_culprit_sum *base,
-                      const struct cpti_culprit_sum *other)
+                      const struct cpti_culprit_sum *other,
+                      const struct cpti_culprit_usual *usual)
 {
-    if (base->count > 0 && other->count > 0) {
-        const double weight = base->count * other->count / (base->count + other->count);
+    const double weight = weight_of(base, other, usual);
 
+    if (weight > 0) {
         times[0] += weight * base->ns / base->count;
-        times[1] += weight * other->ns / other->count;
+        times[1] += weight * other->ns / other->count /
+                    (usual != NULL ? exp(usual->d[CPTI_CULPRIT_SOME]) : 1);
     }
 }
 
 double cpti_culprit_factor(const struct cpti_culprit_model *model,
                            const struct cpti_culprit_sum *base,
                            const struct cpti_culprit_sum *other, uint32_t suspect,
-                           const struct cpti_culprit_vote *vote)
+                           const struct cpti_culprit_scores *scores)
 {
+    const struct cpti_culprit_vote *vote = &scores->votes[suspect];
     double times[2] = {0, 0};
     uint32_t key = 0;
 
@@ -219,7 +299,7 @@ double cpti_culprit_factor(const struct cpti_culprit_model *model,
             if (vote->part == CPTI_CULPRIT_ALL
                     ? is_its
                     : key >= vote->from_key && key < vote->end_key) {
-                add_times(times, &base[key], &other[key]);
+                add_times(times, &base[key], &other[key], usual_of(scores, key));
             }
         }
     }

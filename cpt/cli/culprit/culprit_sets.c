@@ -59,11 +59,10 @@ void cpti_culprit_cluster(struct cpti_culprit *culprit, uint64_t cluster)
     culprit->cluster = cluster;
 }
 
-cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
-                            const struct cpt_path *path, uint64_t start_ns)
+/* Makes room for one more request in @set. */
+static cpt_status make_room(const struct cpti_culprit *culprit,
+                            struct cpti_culprit_set *set)
 {
-    struct cpti_culprit_set *set = &culprit->sets[side];
-    const size_t before = set->sample_count;
     void *ends = set->ends;
     void *starts = set->starts;
     void *clusters = set->clusters;
@@ -84,12 +83,14 @@ cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side
                                 sizeof *set->clusters);
         set->clusters = clusters;
     }
-    if (status == CPT_OK) {
-        status = cpti_culprit_take(culprit, set, path);
-    }
-    if (status == CPT_OK && culprit->structure != NULL) {
-        status = cpti_structure_add(culprit->structure, side, path);
-    }
+    return status;
+}
+
+/* The samples of a request were taken, with @status, after those before @before. */
+static cpt_status end_request(const struct cpti_culprit *culprit,
+                              struct cpti_culprit_set *set, size_t before,
+                              uint64_t start_ns, cpt_status status)
+{
     if (status != CPT_OK) {
         set->sample_count = before;
         return status;
@@ -98,6 +99,36 @@ cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side
     set->starts[set->request_count] = start_ns;
     set->ends[set->request_count++] = set->sample_count;
     return CPT_OK;
+}
+
+cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
+                            const struct cpt_path *path, uint64_t start_ns)
+{
+    struct cpti_culprit_set *set = &culprit->sets[side];
+    const size_t before = set->sample_count;
+    cpt_status status = make_room(culprit, set);
+
+    if (status == CPT_OK) {
+        status = cpti_culprit_take(culprit, set, path);
+    }
+    if (status == CPT_OK && culprit->structure != NULL) {
+        status = cpti_structure_add(culprit->structure, side, path);
+    }
+    return end_request(culprit, set, before, start_ns, status);
+}
+
+cpt_status cpti_culprit_add_request(struct cpti_culprit *culprit,
+                                    enum cpti_culprit_side side,
+                                    const struct cpti_culprit_request *request)
+{
+    struct cpti_culprit_set *set = &culprit->sets[side];
+    const size_t before = set->sample_count;
+    cpt_status status = make_room(culprit, set);
+
+    if (status == CPT_OK) {
+        status = cpti_culprit_take_request(culprit, set, request);
+    }
+    return end_request(culprit, set, before, request->start_ns, status);
 }
 
 size_t cpti_culprit_suspect_count(const struct cpti_culprit *culprit)
@@ -168,6 +199,12 @@ uint64_t cpti_culprit_requests(const struct cpti_culprit *culprit,
                                enum cpti_culprit_side side)
 {
     return culprit->sets[side].request_count;
+}
+
+uint64_t cpti_culprit_visits(const struct cpti_culprit *culprit,
+                             enum cpti_culprit_side side, bool has_host)
+{
+    return culprit->sets[side].visits[has_host ? 1 : 0];
 }
 
 unsigned cpti_culprit_rounds(const struct cpti_culprit *culprit)

@@ -63,7 +63,7 @@ static struct cpt_bytes subject_of(enum cpti_culprit_by by, const struct cpt_pat
     if (by == CPTI_CULPRIT_BY_SERVICE) {
         return to;
     }
-    if (by == CPTI_CULPRIT_BY_NAME) {
+    if (by == CPTI_CULPRIT_BY_NAME || by == CPTI_CULPRIT_BY_OPERATION) {
         return cpt_path_frame_name(path, index);
     }
     if (parent_root != CPT_FRAME_NONE) {
@@ -161,6 +161,9 @@ static cpt_status place(struct cpti_culprit *culprit, const struct cpt_path *pat
         scratch->services[index] = scratch->services[parent];
         return CPT_OK;
     }
+    if (culprit->by == CPTI_CULPRIT_BY_REPLICA) {
+        return CPT_OK; /* each visit says where it ran */
+    }
     return node_of(culprit, CPT_FRAME_NONE,
                    subject_of(culprit->by, path, index, parent_root, text),
                    CPT_KIND_WORK, &scratch->services[index]);
@@ -188,14 +191,18 @@ static cpt_status sample_add(struct cpti_culprit *culprit, struct cpti_culprit_s
 }
 
 /* What tells apart the samples of a service: which operation it was asked for; those of
- * a component: who asked. */
-static struct cpt_bytes operation_of(enum cpti_culprit_by by,
+ * a component or an operation: which one asked. */
+static struct cpt_bytes operation_of(const struct cpti_culprit *culprit,
                                      const struct cpt_path *path, uint32_t root)
 {
-    const uint32_t parent = cpt_path_frame(path, root)->parent;
+    uint32_t parent = cpt_path_frame(path, root)->parent;
 
-    if (by != CPTI_CULPRIT_BY_NAME) {
+    if (culprit->by != CPTI_CULPRIT_BY_NAME &&
+        culprit->by != CPTI_CULPRIT_BY_OPERATION) {
         return cpt_path_frame_name(path, root);
+    }
+    if (parent != CPT_FRAME_NONE && culprit->by == CPTI_CULPRIT_BY_OPERATION) {
+        parent = culprit->scratch.roots[parent];
     }
     return parent != CPT_FRAME_NONE ? cpt_path_frame_name(path, parent)
                                     : cpt_bytes_of("");
@@ -211,8 +218,8 @@ static cpt_status note_call(struct cpti_culprit *culprit, struct cpti_culprit_se
     char text[CALLER_TEXT_BYTES];
     uint32_t node = 0;
     cpt_status status =
-        node_of(culprit, scratch->services[caller],
-                operation_of(culprit->by, path, caller), CPT_KIND_OTHER, &node);
+        node_of(culprit, scratch->services[caller], operation_of(culprit, path, caller),
+                CPT_KIND_OTHER, &node);
 
     (void)snprintf(text, sizeof text, "%" PRIu32, node);
     if (status == CPT_OK) {
@@ -238,7 +245,7 @@ static cpt_status edge_add(struct cpti_culprit *culprit, struct cpti_culprit_set
                 CPT_KIND_NETWORK, &node);
 
     if (status == CPT_OK) {
-        status = node_of(culprit, node, operation_of(culprit->by, path, root),
+        status = node_of(culprit, node, operation_of(culprit, path, root),
                          CPT_KIND_OTHER, &node);
     }
     return status == CPT_OK ? sample_add(culprit, set, node, scratch->edge_ns[root])
@@ -253,7 +260,7 @@ static cpt_status close_visit(struct cpti_culprit *culprit,
     struct cpti_culprit_scratch *scratch = &culprit->scratch;
     uint32_t key = 0;
     cpt_status status =
-        node_of(culprit, scratch->services[root], operation_of(culprit->by, path, root),
+        node_of(culprit, scratch->services[root], operation_of(culprit, path, root),
                 CPT_KIND_OTHER, &key);
 
     if (status == CPT_OK && (scratch->met[root] & HAS_SELF) != 0) {
@@ -267,6 +274,26 @@ static cpt_status close_visit(struct cpti_culprit *culprit,
     }
     scratch->met[root] = 0;
     return status;
+}
+
+/* Finds the replica of the visit of @root that begins, on the host that the segment
+ * names if @is_named: "S@host"; on an unknown one, "S". */
+static cpt_status find_replica(struct cpti_culprit *culprit,
+                               struct cpti_culprit_set *set,
+                               const struct cpt_path *path, uint32_t root,
+                               bool is_named)
+{
+    struct cpti_culprit_scratch *scratch = &culprit->scratch;
+    const struct cpt_bytes service = service_of(path, root);
+    const bool has_host = is_named && scratch->host.bytes > 0;
+    char text[EDGE_TEXT_BYTES];
+
+    set->visits[has_host ? 1 : 0]++;
+    (void)snprintf(text, sizeof text, "%.*s%s%.*s", (int)service.bytes, service.data,
+                   has_host ? "@" : "", has_host ? (int)scratch->host.bytes : 0,
+                   has_host ? scratch->host.data : "");
+    return node_of(culprit, CPT_FRAME_NONE, cpt_bytes_of(text), CPT_KIND_WORK,
+                   &scratch->services[root]);
 }
 
 /* Ends the visits that the visit of @root is not within, and begins those that it is.
@@ -292,9 +319,12 @@ static cpt_status enter(struct cpti_culprit *culprit, struct cpti_culprit_set *s
     while (is_ordered && scratch->open_count > same && status == CPT_OK) {
         status = close_visit(culprit, set, path, scratch->open[--scratch->open_count]);
     }
-    for (size_t i = chain_count; i-- > 0;) {
+    for (size_t i = chain_count; i-- > 0 && status == CPT_OK;) {
         const uint32_t visit = scratch->chain[i];
 
+        if (scratch->met[visit] == 0 && culprit->by == CPTI_CULPRIT_BY_REPLICA) {
+            status = find_replica(culprit, set, path, visit, visit == root);
+        }
         if (scratch->met[visit] == 0) {
             scratch->met[visit] = ENTERED;
             scratch->self_ns[visit] = 0;
@@ -308,6 +338,25 @@ static cpt_status enter(struct cpti_culprit *culprit, struct cpti_culprit_set *s
     return status;
 }
 
+/* The label of segment @segment with its host, from label *@at on; else nothing. */
+static struct cpt_bytes host_of(const struct cpt_path *path, size_t segment, size_t *at)
+{
+    struct cpt_bytes host = {"", 0};
+
+    for (; *at < cpt_path_label_count(path); ++*at) {
+        const struct cpt_label *label = cpt_path_label(path, *at);
+
+        if (label->segment > segment) {
+            break;
+        }
+        if (label->segment == segment && label->key == CPT_LABEL_HOST &&
+            label->is_name != 0) {
+            host = cpt_path_name(path, (cpt_name_id)label->value);
+        }
+    }
+    return host;
+}
+
 static cpt_status take_segments(struct cpti_culprit *culprit,
                                 struct cpti_culprit_set *set,
                                 const struct cpt_path *path)
@@ -315,12 +364,14 @@ static cpt_status take_segments(struct cpti_culprit *culprit,
     struct cpti_culprit_scratch *scratch = &culprit->scratch;
     const bool is_ordered = (cpt_path_flags(path) & CPT_PATH_UNORDERED) == 0;
     cpt_status status = CPT_OK;
+    size_t label = 0;
 
     scratch->open_count = 0;
     for (size_t i = 0; i < cpt_path_segment_count(path) && status == CPT_OK; i++) {
         const struct cpt_segment *segment = cpt_path_segment(path, i);
         const uint32_t root = scratch->roots[segment->frame];
 
+        scratch->host = host_of(path, i, &label);
         status = enter(culprit, set, path, root, is_ordered);
         if (scratch->edge[segment->frame] != 0) {
             scratch->edge_ns[root] += segment->duration_ns;
@@ -334,6 +385,25 @@ static cpt_status take_segments(struct cpti_culprit *culprit,
         status = close_visit(culprit, set, path, scratch->open[--scratch->open_count]);
     }
     return status;
+}
+
+cpt_status cpti_culprit_take_request(struct cpti_culprit *culprit,
+                                     struct cpti_culprit_set *set,
+                                     const struct cpti_culprit_request *request)
+{
+    char text[EDGE_TEXT_BYTES];
+    uint32_t node = 0;
+    cpt_status status =
+        node_of(culprit, CPT_FRAME_NONE, request->value, CPT_KIND_WORK, &node);
+
+    (void)snprintf(text, sizeof text, "%.*s %.*s", (int)request->entry.bytes,
+                   request->entry.data, (int)request->method.bytes,
+                   request->method.data);
+    if (status == CPT_OK) {
+        status = node_of(culprit, node, cpt_bytes_of(text), CPT_KIND_OTHER, &node);
+    }
+    return status == CPT_OK ? sample_add(culprit, set, node, request->latency_ns)
+                            : status;
 }
 
 cpt_status cpti_culprit_take(struct cpti_culprit *culprit, struct cpti_culprit_set *set,

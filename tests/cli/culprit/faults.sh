@@ -8,6 +8,8 @@ cat >check.py <<'END'
 import json, os, subprocess
 
 folder = os.environ["CPT_TRACES"] + "/faults/"
+SIDES = "baseline", "window"
+found = {"operation": 0, "replica": 0}
 MISSES = ["TT_2023-01-29_13_32"]  # docs/culprit.md says why
 
 def log(window):
@@ -30,5 +32,17 @@ for case in json.load(open(folder + "truth.json")):
     out = subprocess.run(["cpt", "culprit", "--json", log(case["window"]), log(case["baseline"])],
                          check=True, capture_output=True)
     assert json.loads(out.stdout)["verdict"] != "sure", case
+    # operations and replicas are named of that service alone
+    for by, divider, sources in ("operation", ": ", [log(case[side]) for side in SIDES]), \
+            ("replica", "@", [folder + case[side] + ".jaeger.json.gz" for side in SIDES]):
+        for way in sources, sources[::-1]:
+            out = subprocess.run(["cpt", "culprit", "--json", "--by", by, *way], check=True, capture_output=True)
+            answer = json.loads(out.stdout)
+            names = [row["service"] for row in answer["services"] if row["culprit"]] + answer.get("either", [])
+            assert way is sources or not names, (case, by, names)
+            found[by] += bool(names)
+            for name in names:
+                assert name.split(divider)[0] == case["faulty_service"], (case, by, name)
+print(found)
 END
 python3 check.py && echo "as known"

@@ -16,6 +16,8 @@ cpt culprit --json $two a.cptlog >a.json
 is <a.json
 cpt culprit --json $two a.cptlog | cmp - a.json
 cpt culprit --json --by name --max-bytes 900 $two a.cptlog | is
+cpt culprit --json --by operation $two a.cptlog | is
+cpt culprit --json --by attribute:region $two a.cptlog | is
 cpt culprit --json --by edge --seed 5 --sample 20 $two a.cptlog | is
 for log in few hostile turned markup services; do
     make_log $log >$log.cptlog

@@ -10,9 +10,12 @@ done
 if command -v bash >/dev/null; then
     bash -c '. ./bash; COMP_WORDS=(cpt re); COMP_CWORD=1; _cpt; echo "${COMPREPLY[@]}"
              COMP_WORDS=(cpt report --inc); COMP_CWORD=2; _cpt; echo "${COMPREPLY[@]}"
+             COMP_WORDS=(cpt culprit --by re); COMP_CWORD=3; _cpt; echo "${COMPREPLY[@]}"
+             COMP_WORDS=(cpt culprit --by at); COMP_CWORD=3; _cpt; echo "${COMPREPLY[@]}"
              touch "a b.cptlog"; COMP_WORDS=(cpt report a); COMP_CWORD=2; _cpt
              echo "${#COMPREPLY[@]} ${COMPREPLY[@]}"'
 fi
+grep -o 'replica attribute.*)' zsh # a colon would end the words
 cpt --completion tcsh
 echo '-- keys and values of the logs on the command line'
 mkdir logs

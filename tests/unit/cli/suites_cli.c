@@ -24,6 +24,7 @@ extern CU_TestInfo cli_whatif_stats_tests[];
 extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
 extern CU_TestInfo cpt_culprit_doubt_tests[];
+extern CU_TestInfo cpt_culprit_kinds_tests[];
 extern CU_TestInfo cpt_culprit_structure_tests[];
 extern CU_TestInfo cpt_culprit_tests[];
 extern CU_TestInfo cpt_web_tests[];
@@ -53,6 +54,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"rules on traces", NULL, NULL, NULL, NULL, cpt_rule_tests},
     {"culprits", NULL, NULL, NULL, NULL, cpt_culprit_tests},
     {"culprits in doubt", NULL, NULL, NULL, NULL, cpt_culprit_doubt_tests},
+    {"culprits by kind", NULL, NULL, NULL, NULL, cpt_culprit_kinds_tests},
     {"changes of structure", NULL, NULL, NULL, NULL, cpt_culprit_structure_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"plans as graphs", NULL, NULL, NULL, NULL, cpt_plans_tests},

@@ -12,7 +12,7 @@ static const struct cpti_option options[] = {
     {"json", 'j', NULL, "a switch", NULL},
     {"output", 'o', "FILE", "a value", NULL},
     {"where", 'w', "TERM", "a value that repeats", NULL},
-    {"shell", 's', "SHELL", "one of several", "bash zsh"},
+    {"shell", 's', "SHELL", "one of several", "bash zsh file:"},
     {0},
 };
 
@@ -69,6 +69,7 @@ static void test_forms(void)
     CU_ASSERT_STRING_EQUAL(parse("--output -- -"), "output=-- | -");
     CU_ASSERT_STRING_EQUAL(parse("- -- -j --json"), "| - -j --json");
     CU_ASSERT_STRING_EQUAL(parse("-s zsh --shell=bash"), "shell=zsh shell=bash |");
+    CU_ASSERT_STRING_EQUAL(parse("--shell=file:a"), "shell=file:a |");
     CU_ASSERT_STRING_EQUAL(parse("--help a b c d e"), "help | a b c d e");
 }
 
@@ -76,8 +77,10 @@ static void test_forms(void)
 static void test_mistakes(void)
 {
     static const char *const lines[] = {
-        "--jso",   "--json=1", "-x",       "-jx",  "--output",   "-o",        "--jsonx",
-        "a b c d", "-s fish",  "--shell=", "-sba", "--shell=sh", "--shell=h", "---json",
+        "--jso",        "--json=1",       "-x",        "-jx",     "--output",
+        "-o",           "--jsonx",        "a b c d",   "-s fish", "--shell=",
+        "-sba",         "--shell=sh",     "--shell=h", "---json", "--shell=file:",
+        "--shell=file", "--shell=bash:a",
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {

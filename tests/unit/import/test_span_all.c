@@ -172,10 +172,57 @@ static void test_bounds(void)
     }
 }
 
+/* The label of segment @segment with a host, or "". */
+static const char *host_at(const struct cpt_path *path, size_t segment)
+{
+    static char text[16];
+
+    text[0] = '\0';
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+        struct cpt_bytes host;
+
+        if (label->segment == segment && label->key == CPT_LABEL_HOST) {
+            host = cpt_path_name(path, (cpt_name_id)label->value);
+            (void)snprintf(text, sizeof text, "%.*s", (int)host.bytes, host.data);
+        }
+    }
+    return text;
+}
+
+/* A visit says where it ran in its first segment, be that of the client's side: the two
+ * of B are one frame. What is not known, or only the caller saw, says nothing. */
+static void test_hosts(void)
+{
+    static const char *const lines[] = {
+        "a - 0 100 A: / server host=h1",       "i a 1 5 A: look internal host=h1",
+        "b a 10 30 A: get client host=h1",     "c b 12 28 B: get server host=h2",
+        "d a 40 60 A: get client host=h1",     "e d 42 58 B: get server host=h3",
+        "f a 70 75 A: ask client @db host=h1", "g a 80 85 C: put server",
+        "j a 90 95 D: put server host=h4",     NULL};
+    /* A; D; A; C; A; db; A; to B; B; A; to B; B; A; A: look; A */
+    static const char *const hosts[] = {"h1", "h4", "",   "", "", "", "", "h3",
+                                        "",   "",   "h2", "", "", "", ""};
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL_FATAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_all(spans, path), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_path_segment_count(path), sizeof hosts / sizeof hosts[0]);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        CU_ASSERT_STRING_EQUAL(host_at(path, i), hosts[i]);
+    }
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
 static bool all_over(const struct cpt_alloc *alloc)
 {
     static const char *const lines[] = {"a - 0 100 A: / server",
-                                        "b a 10 80 B: get server", NULL};
+                                        "b a 10 80 B: get server host=h", NULL};
 
     return span_list_makes(alloc, lines, cpti_spans_all);
 }
@@ -190,6 +237,7 @@ CU_TestInfo cpt_span_all_tests[] = {
     {"beside a call", test_beside_a_call},
     {"labels", test_labels},
     {"bounds", test_bounds},
+    {"hosts of visits", test_hosts},
     {"survives no memory", test_survives_no_memory},
     CU_TEST_INFO_NULL,
 };
