@@ -29,9 +29,8 @@
 #include "cpt/cli/gather/seen.h"
 #include "cpt/cli/gather/workers.h"
 #include "cpt/cli/select/select.h"
-#include "cpt/cli/spans/span_records.h"
+#include "cpt/cli/spans/visits_record.h"
 #include "wire/cpt_log.h"
-#include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,7 +48,8 @@ struct set {
     struct cpti_sample sample;
     struct cpti_seen *seen; /* NULL: duplicates count */
     struct cpti_gather_tally tally;
-    bool has_visits; /* all its records have them */
+    size_t visits_count;    /* records of the sample with all visits */
+    uint64_t damaged_count; /* … that cannot be read */
 };
 
 struct culprit_command {
@@ -132,39 +132,13 @@ static int walk_file(struct set *set, const struct cpti_arguments *arguments,
     return status;
 }
 
-/* The attribute with all visits of @record, or NULL. */
-static const struct cpt_attribute *visits_of(const struct cpt_record *record)
-{
-    const struct cpt_attribute *attribute =
-        cpt_record_attribute(record, cpt_bytes_of(CPTI_VISITS_KEY));
-
-    return attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT ? attribute
-                                                                      : NULL;
-}
-
-/* Whether all records of both sets have all visits. */
+/* Whether all records of both samples have all visits. */
 static bool has_visits(const struct culprit_command *command)
 {
-    return command->sets[0].has_visits && command->sets[1].has_visits;
-}
+    const struct set *sets = command->sets;
 
-/* Reads all visits of @record into the command's path. */
-static cpt_status read_visits(struct culprit_command *command,
-                              const struct cpt_record *record)
-{
-    const struct cpt_bytes bytes = visits_of(record)->value.text;
-    const struct cpt_metadata_decode_options options = {
-        .struct_bytes = sizeof options,
-        .bytes_max = SIZE_MAX,
-        .segments_max = CPT_PATH_SEGMENTS_MAX,
-        .frames_max = CPT_PATH_FRAMES_MAX,
-        .labels_max = CPT_PATH_LABELS_MAX,
-        .depth_max = CPT_PATH_DEPTH_MAX,
-        .name_bytes_max = SIZE_MAX};
-
-    cpt_path_reset(command->visits);
-    return cpt_metadata_decode(bytes.data, bytes.bytes, &options, command->visits,
-                               NULL);
+    return sets[0].visits_count == sets[0].sample.count &&
+           sets[1].visits_count == sets[1].sample.count;
 }
 
 /* The cluster of the request that is added next: a hash of the value. A request without
@@ -209,8 +183,12 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
 
     (void)sampled;
     if (has_visits(command) && command->key == NULL) {
-        status = read_visits(command, record);
+        status = cpti_visits_read(record, command->visits);
         path = command->visits;
+        if (status == CPT_CORRUPT || status == CPT_LIMIT) {
+            command->sets[command->side].damaged_count++;
+            return CPTI_EXIT_DONE;
+        }
     }
     if (command->cluster != NULL) {
         set_cluster(command, record);
@@ -309,7 +287,7 @@ static int look_for_visits(void *context, const struct cpti_sampled *sampled,
 
     (void)sampled;
     (void)path;
-    command->sets[command->side].has_visits &= visits_of(record) != NULL;
+    command->sets[command->side].visits_count += cpti_visits_has(record);
     chances[0] = fmin(chances[0], record->probability);
     chances[1] = fmax(chances[1], record->probability);
     return CPTI_EXIT_DONE;
@@ -317,16 +295,12 @@ static int look_for_visits(void *context, const struct cpti_sampled *sampled,
 
 /* Whether what was kept does not depend on what requests did, so that structure can be
  * compared: in each set all were as likely. */
-static bool are_kept_alike(const struct culprit_command *command)
+static bool are_kept_alike(double chances[2][2])
 {
-    static const double rounding = 1e-6;
-    bool are_alike = true;
+    const double most = 1 + 1e-6; /* rounded */
 
-    for (unsigned i = 0; i < 2; i++) {
-        are_alike = are_alike &&
-                    command->chances[i][1] <= command->chances[i][0] * (1 + rounding);
-    }
-    return are_alike;
+    return chances[0][1] <= chances[0][0] * most &&
+           chances[1][1] <= chances[1][0] * most;
 }
 
 /* Adds both samples: by all visits, if all of their records have them. */
@@ -336,7 +310,8 @@ static int add_samples(struct culprit_command *command)
 
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
-        command->sets[i].has_visits = true;
+        command->sets[i].visits_count = 0;
+        command->sets[i].damaged_count = 0;
         command->chances[i][0] = 1;
         command->chances[i][1] = 0;
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
@@ -345,7 +320,8 @@ static int add_samples(struct culprit_command *command)
     if (has_visits(command)) {
         cpti_culprit_has_all_visits(command->culprit);
     }
-    if (command->key == NULL && has_visits(command) && are_kept_alike(command)) {
+    if (command->key == NULL && has_visits(command) &&
+        are_kept_alike(command->chances)) {
         status = cpti_exit_last(
             status, cpti_status_exit(cpti_culprit_compare_structure(command->culprit)));
     }
@@ -353,6 +329,9 @@ static int add_samples(struct culprit_command *command)
         command->side = (enum cpti_culprit_side)i;
         status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
                                                              meet_sampled, command));
+        if (command->sets[i].damaged_count > 0) {
+            status = CPTI_EXIT_FAILED;
+        }
     }
     return status;
 }
@@ -367,7 +346,7 @@ static int check_kind(const struct culprit_command *command)
     for (unsigned i = 0; i < 2; i++) {
         const struct set *set = &command->sets[i];
 
-        if (has_replicas && !set->has_visits) {
+        if (has_replicas && set->visits_count < set->sample.count) {
             return cpti_usage("option '--by replica': %s is a path log, which has no "
                               "hosts; give files of spans, or logs that 'cpt import "
                               "--visits' wrote",
@@ -390,6 +369,21 @@ static int check_kind(const struct culprit_command *command)
     return CPTI_EXIT_DONE;
 }
 
+/* That no request has a value of the cluster. enum cpti_exit. */
+static int check_cluster(const struct culprit_command *command)
+{
+    const struct set *sets = command->sets;
+
+    if (command->cluster == NULL ||
+        command->unclustered < sets[0].sample.count + sets[1].sample.count) {
+        return CPTI_EXIT_DONE;
+    }
+    (void)cpti_usage("option '--cluster': no request has '%s'",
+                     cpti_quoted(command->cluster));
+    cpti_log_keys_suggest(command->cluster, sets[0].paths, sets[0].path_count);
+    return CPTI_EXIT_USAGE;
+}
+
 /* Tells of what nothing is known that was looked for. */
 static void tell_missing(const struct culprit_command *command)
 {
@@ -406,6 +400,35 @@ static void tell_missing(const struct culprit_command *command)
                       "for them",
                       what, count, end, count == 1 ? "s" : "");
         }
+    }
+}
+
+/* Tells which visits are not compared. */
+static void tell_visits(const struct culprit_command *command)
+{
+    const struct cpti_structure *structure = cpti_culprit_structure(command->culprit);
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct set *set = &command->sets[i];
+
+        if (set->damaged_count > 0) {
+            cpti_warn("%s: %" PRIu64 " request%s left out: 'cpt.visits' is damaged",
+                      set->what, set->damaged_count,
+                      set->damaged_count == 1 ? " is" : "s are");
+        }
+        if (set->visits_count > 0 && !has_visits(command)) {
+            cpti_warn("%s: %zu of %zu requests have all visits; as others have not, "
+                      "only those on paths are compared",
+                      set->what, set->visits_count, set->sample.count);
+        }
+    }
+    if (cpti_structure_left_out(structure) > 0) {
+        cpti_warn("%" PRIu64 " requests have too many operations: some of their "
+                  "structure is not compared",
+                  cpti_structure_left_out(structure));
+    }
+    if (structure != NULL && !cpti_structure_is_compared(structure)) {
+        cpti_warn("no entry operation is in both sets, so structure is not compared");
     }
 }
 
@@ -431,13 +454,17 @@ static int print_capped(void *context, size_t row_max)
     return cpti_culprit_print_text(&print, row_max);
 }
 
+/* Of changes in structure. */
+static size_t rows_of(const struct cpti_culprit *culprit)
+{
+    return cpti_structure_row_count(cpti_culprit_structure(culprit));
+}
+
 static int show(struct culprit_command *command)
 {
     const struct cpti_culprit *culprit = command->culprit;
-    const struct cpti_structure *structure = cpti_culprit_structure(culprit);
     const size_t rows = cpti_culprit_suspect_count(culprit) +
-                        cpti_culprit_unjudged_count(culprit) +
-                        cpti_structure_row_count(structure);
+                        cpti_culprit_unjudged_count(culprit) + rows_of(culprit);
     const struct cpti_capped capped = {.bytes_max = command->bytes_max,
                                        .print = print_capped,
                                        .context = command,
@@ -449,14 +476,10 @@ static int show(struct culprit_command *command)
                   command->refused_count);
     }
     tell_missing(command);
+    tell_visits(command);
     if (command->key != NULL && cpti_culprit_suspect_count(culprit) == 1) {
         cpti_warn("'%s' has one value in both sets, and no other to compare it with",
                   cpti_quoted(command->key));
-    }
-    if (cpti_structure_left_out(structure) > 0) {
-        cpti_warn("%" PRIu64 " requests have calls of which the structure is left out: "
-                  "there are too many operations to compare",
-                  cpti_structure_left_out(structure));
     }
     if (cpti_culprit_suspect_count(culprit) == 0) {
         cpti_warn("the two sets have no %s in common",
@@ -546,6 +569,9 @@ static int compare(struct culprit_command *command)
     for (unsigned i = 0; i < 2 && command->kind->by == CPTI_CULPRIT_BY_REPLICA; i++) {
         command->missing[i] = cpti_culprit_visits(command->culprit, i, false);
     }
+    if (status != CPTI_EXIT_USAGE) {
+        status = cpti_exit_last(status, check_cluster(command));
+    }
     if (status == CPTI_EXIT_USAGE) {
         return status;
     }
@@ -570,12 +596,6 @@ static int look_for_keys(void *context, const struct cpti_sampled *sampled,
     (void)path;
     return cpti_status_exit(
         cpti_nested_add(command->nested, record, (unsigned)command->side));
-}
-
-/* Of changes in structure. */
-static size_t rows_of(const struct cpti_culprit *culprit)
-{
-    return cpti_structure_row_count(cpti_culprit_structure(culprit));
 }
 
 /* Whether it says something that clusters may take back. */
@@ -748,7 +768,7 @@ const struct cpti_command cpti_command_culprit = {
         "that were side by side and are one after the other, or the other way round; "
         "and operations that fail more or less often although no call of them does. It "
         "says how often that is in each set, and p, how often chance makes any such "
-        "change as large; of less than 0.005 it is told. Requests are compared with "
+        "change as large; of at most 0.005 it is told. Requests are compared with "
         "those of the same entry operation. Structure is compared only of spans and of "
         "logs of 'cpt import --visits', and if all requests of a set were as likely to "
         "be kept.",

@@ -231,10 +231,12 @@ static double standing(const struct judging *judging, const double *scores, size
     return (scores[i] - judging->means[i]) / judging->errors[i];
 }
 
-/* How often chance makes any service stand out as far as @suspect; at least once. */
+/* How often chance makes any service stand out as far as @suspect; at least once. Sums
+ * of the same samples in another order are as far. */
 static double p_of(const struct judging *judging, size_t suspect)
 {
-    const double out = standing(judging, judging->now.scores, suspect);
+    const double found = standing(judging, judging->now.scores, suspect);
+    const double out = found - 1e-6 * (1 + fabs(found));
     const unsigned rounds = judging->culprit->rounds;
     const size_t width = judging->model->suspect_count;
     unsigned count = 1;

@@ -55,6 +55,13 @@ usual_of(const struct cpti_culprit_scores *scores, uint32_t key)
     return scores->usual != NULL ? &scores->usual[key] : NULL;
 }
 
+/* How much more than usual something changed. What did not become slower itself did so
+ * only as others became faster. */
+static double above_usual(double d, const struct cpti_culprit_usual *usual, int manner)
+{
+    return usual != NULL ? fmin(d, d - usual->d[manner]) : d;
+}
+
 static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
                     const struct cpti_culprit_sum *other,
                     const struct cpti_culprit_usual *usual, double c)
@@ -66,8 +73,9 @@ static void add_key(struct difference *all, const struct cpti_culprit_sum *base,
     }
     all->weight += weight;
     for (int manner = 0; manner < CPTI_CULPRIT_MANNERS; manner++) {
-        all->sums[manner] += weight * (cpti_culprit_difference(base, other, manner, c) -
-                                       (usual != NULL ? usual->d[manner] : 0));
+        const double d = cpti_culprit_difference(base, other, manner, c);
+
+        all->sums[manner] += weight * above_usual(d, usual, manner);
     }
 }
 

@@ -91,12 +91,13 @@ static void find_totals(struct cpti_structure_judging *judging)
 /* Lists the cases whose visits both sets have. */
 static void find_strata(struct cpti_structure_judging *judging)
 {
-    const struct cpti_structure *structure = judging->structure;
+    struct cpti_structure *structure = judging->structure;
     uint64_t *const *totals = judging->totals;
 
     for (uint32_t i = 0; i < structure->part_count; i++) {
         const uint32_t among = structure->parts[i].among;
 
+        structure->is_compared |= among == i && totals[0][i] > 0 && totals[1][i] > 0;
         if (among != i && totals[0][among] > 0 && totals[1][among] > 0) {
             judging->strata[judging->stratum_count++] = (struct cpti_structure_stratum){
                 .cases = i,
@@ -479,6 +480,11 @@ cpt_status cpti_structure_judge(struct cpti_structure *structure,
     }
     deallocate(&judging);
     return status;
+}
+
+bool cpti_structure_is_compared(const struct cpti_structure *structure)
+{
+    return structure->is_compared;
 }
 
 size_t cpti_structure_row_count(const struct cpti_structure *structure)

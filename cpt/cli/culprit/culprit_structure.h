@@ -89,6 +89,9 @@ cpt_status cpti_structure_judge(struct cpti_structure *structure,
                                 const struct cpti_culprit_groups *groups,
                                 bool has_clusters, uint64_t seed);
 
+/* Whether an entry operation is in both sets; else nothing is compared. */
+bool cpti_structure_is_compared(const struct cpti_structure *structure);
+
 /* What changed, the surest first; nothing of NULL. */
 size_t cpti_structure_row_count(const struct cpti_structure *structure);
 const struct cpti_structure_row *

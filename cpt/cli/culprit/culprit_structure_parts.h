@@ -81,6 +81,7 @@ struct cpti_structure {
     struct cpti_structure_row *rows;
     size_t row_count;
     uint64_t left_out;
+    bool is_compared; /* an entry operation is in both sets */
     /* while a request is added */
     uint32_t *roots; /* by frame: where its visit begins */
     size_t root_capacity;

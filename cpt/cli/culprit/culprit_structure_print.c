@@ -52,7 +52,7 @@ static void json_row(struct cpti_json *json, const struct cpti_structure_row *ro
 void cpti_structure_print_json(struct cpti_json *json,
                                const struct cpti_structure *structure, size_t row_max)
 {
-    if (structure == NULL) {
+    if (structure == NULL || !cpti_structure_is_compared(structure)) {
         cpti_json_null(json, "structure");
         return;
     }

@@ -8,6 +8,7 @@ cpt culprit a.cptlog a.cptlog a.cptlog
 cpt culprit --by stack a.cptlog a.cptlog
 cpt culprit --where arm=none a.cptlog a.cptlog
 cpt culprit a.cptlog missing.cptlog
+cpt culprit --cluster reqion a.cptlog a.cptlog
 make_log damaged >damaged.cptlog
 cpt culprit damaged.cptlog a.cptlog | head -1
 cpt culprit --stop-at-error damaged.cptlog a.cptlog

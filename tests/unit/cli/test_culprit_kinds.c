@@ -550,6 +550,54 @@ static void test_lonely_values(void)
     cpti_culprit_free(culprit);
 }
 
+/* Of two or three values one becomes faster: the others did not become slower. */
+static void test_faster_value(void)
+{
+    for (int count = 2; count <= 3; count++) {
+        struct cpti_culprit *culprit =
+            cpti_culprit_new(NULL, CPTI_CULPRIT_BY_ATTRIBUTE);
+
+        numbers.state = (uint64_t)count;
+        for (int i = 0; i < 400; i++) {
+            const int set = i % 2;
+            const int tenant = i / 2 % count;
+            const uint64_t ns = between(9 * MS, 11 * MS);
+            const char name[3] = {'t', (char)('0' + tenant), '\0'};
+
+            CU_ASSERT_EQUAL(add_value(culprit, set, name, "/",
+                                      set == 1 && tenant == 0 ? ns / 3 : ns),
+                            CPT_OK);
+        }
+        CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+        CU_ASSERT_FALSE(is_culprit(culprit, "t1"));
+        CU_ASSERT_TRUE(cpti_culprit_verdict(culprit) <= CPTI_VERDICT_UNSURE);
+        cpti_culprit_free(culprit);
+    }
+}
+
+/* One cluster in each set can be dealt in two ways, one of which is the sets as they
+ * are, whatever the order in which their times are added up. */
+static void test_two_clusters(void)
+{
+    struct cpti_culprit *culprit = cpti_culprit_new(NULL, CPTI_CULPRIT_BY_ATTRIBUTE);
+
+    numbers.state = 1;
+    for (int i = 0; i < 400; i++) {
+        const int set = i % 2;
+        const uint64_t ns = between(MS, 3 * MS);
+        const char name[3] = {'t', (char)('0' + i / 2 % 4), '\0'};
+
+        cpti_culprit_cluster(culprit, (uint64_t)set + 1);
+        CU_ASSERT_EQUAL(add_value(culprit, set, name, "/",
+                                  set == 1 && i / 2 % 4 == 0 ? 3 * ns : ns),
+                        CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+    CU_ASSERT_TRUE(find(culprit, "t0")->p > 0.4);
+    CU_ASSERT_EQUAL(cpti_culprit_verdict(culprit), CPTI_VERDICT_NONE);
+    cpti_culprit_free(culprit);
+}
+
 /* --- Memory --- */
 
 static bool compare_with(const struct cpt_alloc *alloc)
@@ -625,6 +673,8 @@ CU_TestInfo cpt_culprit_kinds_tests[] = {
     {"values", test_values},
     {"what is usual", test_usual},
     {"values without others", test_lonely_values},
+    {"a value that became faster", test_faster_value},
+    {"two clusters", test_two_clusters},
     {"each allocation fails", test_memory},
     CU_TEST_INFO_NULL,
 };
