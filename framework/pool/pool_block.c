@@ -50,6 +50,7 @@
 enum {
     VALVE_TICKS_FOREIGN = 16,
     VALVE_TICKS_MAX = 64, /* 640 ms */
+    POSTPONED_MAX = 16,   /* openings, as blocks end meanwhile */
     HELP_DEPTH_MAX = 16   /* of one thread, where the system makes no more threads */
 };
 
@@ -78,6 +79,7 @@ static void note_tight(struct cpti_pool *pool, bool is_tight)
     pool->prefers_needed = true;
     pool->prefers_oldest = false;
     pool->seen_count = pool->ended_count;
+    pool->postponed_count = 0;
     pool->valve_ticks = 1;
     pool->ticks_left = 1;
 }
@@ -133,16 +135,21 @@ static void set_valve(struct cpti_pool *pool)
     }
 }
 
-/* Its while is over: opens the valve, unless blocks have ended meanwhile. Lock held. */
+/* Its while is over: opens the valve, unless blocks have ended meanwhile. But those may
+ * be of one step that blocks again and again, while the others wait for what is in the
+ * line. Lock held. */
 static void look_at_valve(struct cpti_pool *pool)
 {
-    if (pool->ended_count != pool->seen_count) {
-        pool->seen_count = pool->ended_count;
+    if (pool->ended_count != pool->seen_count &&
+        pool->postponed_count < POSTPONED_MAX) {
+        pool->postponed_count++;
         pool->valve_ticks = 1;
     } else if (!pool->is_open) {
+        pool->postponed_count = 0;
         pool->is_open = true;
         pool->valve_ticks *= pool->valve_ticks < VALVE_TICKS_MAX ? 2 : 1;
     }
+    pool->seen_count = pool->ended_count;
     pool->ticks_left = pool->valve_ticks;
     (void)reseat(pool, 0);
     cpti_pool_wake_one(pool);
@@ -211,12 +218,15 @@ static struct cpt_work **find_next(struct cpti_pool *pool)
     return link;
 }
 
-/* After one work, which @was_needed or not. Lock held. */
-static void close_valve(struct cpti_pool *pool, bool was_needed)
+/* After one work, which is needed or not. The newest may be needed in each turn, so it
+ * counts as such only if such a one was looked for. Lock held. */
+static void close_valve(struct cpti_pool *pool, bool is_needed)
 {
+    const bool was_looked_for = pool->prefers_needed && is_needed;
+
     pool->is_open = false;
-    pool->prefers_needed = !was_needed;
-    pool->prefers_oldest ^= !was_needed;
+    pool->prefers_needed = !was_looked_for;
+    pool->prefers_oldest ^= !was_looked_for;
     (void)reseat(pool, 0);
 }
 

@@ -70,15 +70,16 @@ struct cpti_pool {
     unsigned guest_count; /* guests with a place */
     unsigned thread_count;
     /* What follows is about blocking, see pool_block.c. */
-    unsigned blocked_count; /* threads that block */
-    unsigned seat_count;    /* how many others may run; free ones are in `state` */
-    unsigned stalled_count; /* threads that wait for the world and made the pool tight
+    unsigned blocked_count;   /* threads that block */
+    unsigned seat_count;      /* how many others may run; free ones are in `state` */
+    unsigned stalled_count;   /* threads that wait for the world and made the pool tight
                                in this … */
-    uint32_t tight_number;  /* … spell: how often it has become tight */
-    uint64_t ended_count;   /* blocks that have ended … */
-    uint64_t seen_count;    /* … when the valve looked */
-    unsigned valve_ticks;   /* how long it waits between two looks … */
-    unsigned ticks_left;    /* … until the next one */
+    uint32_t tight_number;    /* … spell: how often it has become tight */
+    uint64_t ended_count;     /* blocks that have ended … */
+    uint64_t seen_count;      /* … when the valve looked */
+    unsigned postponed_count; /* how often it found some and waited on */
+    unsigned valve_ticks;     /* how long it waits between two looks … */
+    unsigned ticks_left;      /* … until the next one */
     bool is_valve_set;
     bool is_open;        /* one work of any kind may run: */
     bool prefers_needed; /* one that is needed, if there is any; */

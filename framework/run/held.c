@@ -56,13 +56,23 @@ bool cpti_locks_are_over(const struct cpt_request *request)
     return true;
 }
 
+/* Of the request that has to end for a lock that @request keeps: who waits for the lock
+ * needs it. */
+static atomic_uint *need_of(struct cpt_request *request)
+{
+    while (request->nest.parent != NULL) {
+        request = request->nest.parent;
+    }
+    return &request->need_count;
+}
+
 void cpti_held_add(struct cpti_held *held, struct cpt_task *task)
 {
     held->holder = task;
     task->has_held = true;
     held->cancellable.is_listed = true;
     LIST_INSERT_HEAD(&task->request->held_locks, &held->cancellable, link);
-    atomic_fetch_add(&task->request->need_count, 1); /* others may wait for it */
+    atomic_fetch_add(need_of(task->request), 1);
 }
 
 bool cpti_held_remove(struct cpti_held *held, struct cpt_request *request)
@@ -70,7 +80,7 @@ bool cpti_held_remove(struct cpti_held *held, struct cpt_request *request)
     const bool was_held = cpti_cancellable_remove(&held->cancellable);
 
     if (was_held) {
-        atomic_fetch_sub(&request->need_count, 1);
+        atomic_fetch_sub(need_of(request), 1);
     }
     return was_held;
 }
@@ -80,7 +90,7 @@ static void move_one(struct cpt_request *request, struct cpti_cancellable *held,
                      struct cpti_cancellables *told)
 {
     cpti_cancellable_move(held, told);
-    atomic_fetch_sub(&request->need_count, 1);
+    atomic_fetch_sub(need_of(request), 1);
 }
 
 static bool has_ended(const struct cpt_request *request, const struct cpti_held *held)

@@ -366,7 +366,7 @@ struct cpt_request {
     struct cpt_task *spare;             /* guarded by lock */
     LIST_HEAD(, cpt_task) waiting;      /* those that wait; guarded by lock */
     atomic_uint need_count; /* steps that block until it, or a task of it, has ended,
-                               and locks that its tasks hold; see wait.c */
+                               and, of the outermost, locks that tasks hold; wait.c */
     atomic_uint kept_locks; /* likewise, by cpt_mutex_lock() across waits; a hint */
     struct cpti_wait *spare_waits;    /* guarded by lock */
     struct cpti_wait *made_waits;     /* all of them; guarded by lock */

@@ -56,11 +56,14 @@ static struct {
     struct cpt_plan *nested;    /* spawns itself, until its input is 0 */
     struct cpt_plan *there;     /* a component of it runs on `pool` */
     struct cpt_plan *answering; /* completes `asked` of its input */
+    struct cpt_plan *keeping;   /* keeps the mutex */
+    struct cpt_plan *polling;   /* until all have begun */
     struct cpt_pending *_Atomic asked[REQUESTS + 1];
     atomic_bool is_held;
     atomic_int done_count;
     atomic_int gone_count;
     atomic_int answer_count;
+    atomic_int polling_count;
     atomic_int good_count;
     atomic_int bad_path_count;
     sem_t gone;
@@ -254,6 +257,59 @@ static cpt_status count_blocking(struct cpt_task *task)
     return status;
 }
 
+/* --- A lock that a component keeps until its request is over --- */
+
+static cpt_status keep(struct cpt_task *task)
+{
+    *cpt_output(task, page) = *cpt_input(task, query);
+    return cpt_wait(task, cpt_mutex_acquire(task, all.mutex));
+}
+
+static const struct cpt_task_def keeping_tasks[] = {
+    {"keep", keep, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
+static const struct cpt_graph keeping_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
+                                               keeping_tasks, 1};
+
+static cpt_status nap_and_give(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "nap", MS / 10), give);
+}
+
+static cpt_status keep_in_component(struct cpt_task *task)
+{
+    return cpt_await(
+        task, cpt_spawn(task, "keep", all.keeping, query, cpt_input(task, query)),
+        nap_and_give);
+}
+
+/* --- Components that block again and again, until the last of them has begun --- */
+
+enum { POLLING = 4 };
+
+static cpt_status poll_others(struct cpt_task *task)
+{
+    cpt_status status = CPT_OK;
+
+    atomic_fetch_add(&all.polling_count, 1);
+    while (status == CPT_OK && atomic_load(&all.polling_count) < POLLING) {
+        status = cpt_wait(task, cpt_sleep(task, "poll", 2 * MS));
+    }
+    *cpt_output(task, page) = *cpt_input(task, query);
+    return status;
+}
+
+static const struct cpt_task_def polling_tasks[] = {
+    {"poll", poll_others, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
+static const struct cpt_graph polling_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
+                                               polling_tasks, 1};
+
+static cpt_status wait_for_polling(struct cpt_task *task)
+{
+    *cpt_output(task, page) = *cpt_input(task, query);
+    return cpt_wait(
+        task, cpt_spawn(task, "poll", all.polling, query, cpt_input(task, query)));
+}
+
 /* --- Waits for what another request does --- */
 
 static cpt_status answer(struct cpt_task *task)
@@ -347,6 +403,10 @@ static const struct scenario scenarios[] = {
      0},
     {"a semaphore", count_blocking, NULL, false, false, REQUESTS, 0},
     {"a lock within done", give, NULL, true, true, REQUESTS, RESERVE_FEW},
+    {"a lock that a component keeps", keep_in_component, NULL, false, false, REQUESTS,
+     0},
+    {"components that block again and again", wait_for_polling, NULL, false, false,
+     POLLING, 0},
     {"what another request answers", ask_another, NULL, false, false, 40, 0},
     {"all of these at once", run_any, give_part_late, true, true, REQUESTS, 0},
 };
@@ -459,6 +519,7 @@ static void begin(unsigned workers, unsigned extra)
     atomic_store(&all.done_count, 0);
     atomic_store(&all.gone_count, 0);
     atomic_store(&all.answer_count, 0);
+    atomic_store(&all.polling_count, 0);
     atomic_store(&all.good_count, 0);
     atomic_store(&all.bad_path_count, 0);
     (void)sem_init(&all.gone, 0, 0);
@@ -470,6 +531,8 @@ static void begin(unsigned workers, unsigned extra)
     all.nested = new_plan(&nested_graph);
     all.there = new_plan(&there_graph);
     all.answering = new_plan(&answering_graph);
+    all.keeping = new_plan(&keeping_graph);
+    all.polling = new_plan(&polling_graph);
     sharing.plan = all.leaf;
     all.shared = cpt_shared_new(&sharing, NULL);
 }
@@ -483,6 +546,8 @@ static void end(void)
     cpt_plan_free(all.nested);
     cpt_plan_free(all.there);
     cpt_plan_free(all.answering);
+    cpt_plan_free(all.keeping);
+    cpt_plan_free(all.polling);
     cpt_mutex_free(all.mutex);
     cpt_semaphore_free(all.semaphore);
     (void)sem_destroy(&all.gone);
