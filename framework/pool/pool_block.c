@@ -207,11 +207,13 @@ static struct cpt_work **find_next(struct cpti_pool *pool)
     if (!atomic_load(&pool->is_tight)) {
         return link;
     }
-    link = find_needed(pool);
-    if (!pool->is_open || (*link != NULL && pool->prefers_needed)) {
-        return link;
+    if (!pool->is_open || pool->prefers_needed) {
+        link = find_needed(pool);
+        if (!pool->is_open || *link != NULL) {
+            return link;
+        }
+        link = &pool->first;
     }
-    link = &pool->first;
     while (!pool->prefers_oldest && *link != NULL && (*link)->next != NULL) {
         link = &(*link)->next;
     }

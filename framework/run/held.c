@@ -57,7 +57,7 @@ bool cpti_locks_are_over(const struct cpt_request *request)
 }
 
 /* Of the request that has to end for a lock that @request keeps: who waits for the lock
- * needs it. */
+ * needs it. It is there: components are freed before it, and release locks before. */
 static atomic_uint *need_of(struct cpt_request *request)
 {
     while (request->nest.parent != NULL) {

@@ -43,6 +43,13 @@ CPT_VALUE(query, int);
 CPT_VALUE(page, int);
 CPT_VALUE(part, int);
 
+/* NAME_graph, of one task. */
+#define ONE_TASK_GRAPH(name, label, run)                                               \
+    static const struct cpt_task_def name##_tasks[] = {                                \
+        {label, run, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};                \
+    static const struct cpt_graph name##_graph = {"S", CPT_GIVES(query),               \
+                                                  CPT_GIVES(page), name##_tasks, 1}
+
 /* --- What all scenarios use --- */
 
 static struct {
@@ -75,10 +82,7 @@ static cpt_status give(struct cpt_task *task)
     return CPT_OK;
 }
 
-static const struct cpt_task_def leaf_tasks[] = {
-    {"leaf", give, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph leaf_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                            leaf_tasks, 1};
+ONE_TASK_GRAPH(leaf, "leaf", give);
 
 /* --- Waits for what was started --- */
 
@@ -117,10 +121,7 @@ static cpt_status wait_deeper(struct cpt_task *task)
     return status;
 }
 
-static const struct cpt_task_def nested_tasks[] = {
-    {"deeper", wait_deeper, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph nested_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                              nested_tasks, 1};
+ONE_TASK_GRAPH(nested, "deeper", wait_deeper);
 
 static cpt_status wait_for_nested(struct cpt_task *task)
 {
@@ -138,10 +139,7 @@ static cpt_status wait_for_here(struct cpt_task *task)
     return spawn_one(task, all.pool);
 }
 
-static const struct cpt_task_def there_tasks[] = {
-    {"there", wait_for_here, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph there_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                             there_tasks, 1};
+ONE_TASK_GRAPH(there, "there", wait_for_here);
 
 static cpt_status wait_for_there(struct cpt_task *task)
 {
@@ -265,10 +263,7 @@ static cpt_status keep(struct cpt_task *task)
     return cpt_wait(task, cpt_mutex_acquire(task, all.mutex));
 }
 
-static const struct cpt_task_def keeping_tasks[] = {
-    {"keep", keep, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph keeping_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                               keeping_tasks, 1};
+ONE_TASK_GRAPH(keeping, "keep", keep);
 
 static cpt_status nap_and_give(struct cpt_task *task)
 {
@@ -298,10 +293,7 @@ static cpt_status poll_others(struct cpt_task *task)
     return status;
 }
 
-static const struct cpt_task_def polling_tasks[] = {
-    {"poll", poll_others, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph polling_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                               polling_tasks, 1};
+ONE_TASK_GRAPH(polling, "poll", poll_others);
 
 static cpt_status wait_for_polling(struct cpt_task *task)
 {
@@ -321,10 +313,7 @@ static cpt_status answer(struct cpt_task *task)
     return CPT_OK;
 }
 
-static const struct cpt_task_def answering_tasks[] = {
-    {"answer", answer, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph answering_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                                 answering_tasks, 1};
+ONE_TASK_GRAPH(answering, "answer", answer);
 
 static void note_answered(void *context)
 {
@@ -466,10 +455,7 @@ static cpt_status hold(struct cpt_task *task)
     return cpt_await(task, cpt_mutex_acquire(task, all.mutex), hold_across);
 }
 
-static const struct cpt_task_def holder_tasks[] = {
-    {"holder", hold, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph holder_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
-                                              holder_tasks, 1};
+ONE_TASK_GRAPH(holder, "holder", hold);
 
 /* --- Running one --- */
 
@@ -676,14 +662,44 @@ static cpt_status stall(struct cpt_task *task)
     return cpt_wait(task, pending);
 }
 
-static const struct cpt_task_def some_tasks[] = {
-    {"long", lock_for_disk, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL},
-    {"outside", stall, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL},
-    {"brief", lock_briefly, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
-static const struct cpt_graph some_graphs[] = {
-    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[0], 1},
-    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[1], 1},
-    {"S", CPT_GIVES(query), CPT_GIVES(page), &some_tasks[2], 1}};
+/* All threads wait for the world, and one more. */
+static void stall_pool(const struct cpt_plan *stalling, int *number)
+{
+    atomic_store(&stalled_count, 0);
+    for (int i = 0; i < STALLED; i++) {
+        start(stalling, ++*number, 0);
+    }
+    while (atomic_load(&stalled_count) < STALLED) {
+        (void)usleep(100);
+    }
+}
+
+static void end_stalls(void)
+{
+    for (int i = 0; i < STALLED; i++) {
+        cpt_complete(atomic_load(&stalled[i]), CPT_OK);
+    }
+}
+
+/* Holds the lock for one nap after the other: its rest is always needed, and newest. */
+static cpt_status nap_on(struct cpt_task *task)
+{
+    return atomic_load(&all.is_held)
+               ? cpt_await(task, cpt_sleep(task, "nap", MS / 10), nap_on)
+               : unlock_late(task);
+}
+
+static cpt_status lock_and_nap(struct cpt_task *task)
+{
+    cpt_mutex_lock(all.mutex);
+    atomic_store(&all.is_held, true);
+    return nap_on(task);
+}
+
+ONE_TASK_GRAPH(holding, "long", lock_for_disk);
+ONE_TASK_GRAPH(stalling, "outside", stall);
+ONE_TASK_GRAPH(locking, "brief", lock_briefly);
+ONE_TASK_GRAPH(napping, "naps", lock_and_nap);
 
 static const struct scenario with_stalled = {"a lock, while threads wait for the world",
                                              lock_briefly,
@@ -699,24 +715,18 @@ static const struct scenario with_stalled = {"a lock, while threads wait for the
  * thread; and no step that is to get the lock next lies below it on its stack. */
 static void test_needed_first(void)
 {
-    struct cpt_plan *holding = new_plan(&some_graphs[0]);
-    struct cpt_plan *stalling = new_plan(&some_graphs[1]);
-    struct cpt_plan *locking = new_plan(&some_graphs[2]);
+    struct cpt_plan *holding = new_plan(&holding_graph);
+    struct cpt_plan *stalling = new_plan(&stalling_graph);
+    struct cpt_plan *locking = new_plan(&locking_graph);
     int number = 0;
 
     scenario = &with_stalled;
-    atomic_store(&stalled_count, 0);
     begin(1, 1);
     start(holding, ++number, 0);
     while (!atomic_load(&all.is_held)) {
         (void)usleep(100);
     }
-    for (int i = 0; i < STALLED; i++) {
-        start(stalling, ++number, 0);
-    }
-    while (atomic_load(&stalled_count) < STALLED) {
-        (void)usleep(100);
-    }
+    stall_pool(stalling, &number);
     for (int i = 0; i < LOCKING; i++) {
         if (i == LOCKING / 2) {
             cpt_complete(atomic_load(&disk), CPT_OK);
@@ -725,14 +735,37 @@ static void test_needed_first(void)
     }
     CU_ASSERT_TRUE_FATAL(wait_for_gone(1));
     CU_ASSERT_TRUE(cpti_pool_count(all.pool).reserve <= scenario->reserve_max);
-    for (int i = 0; i < STALLED; i++) {
-        cpt_complete(atomic_load(&stalled[i]), CPT_OK);
-    }
+    end_stalls();
     CU_ASSERT_TRUE_FATAL(wait_for_gone(number));
     CU_ASSERT_EQUAL(atomic_load(&all.done_count), number);
     cpt_plan_free(holding);
     cpt_plan_free(stalling);
     cpt_plan_free(locking);
+    end();
+}
+
+/* The oldest in the line has its turn, though the newest is needed in each. */
+static void test_oldest_at_last(void)
+{
+    struct cpt_plan *napping = new_plan(&napping_graph);
+    struct cpt_plan *stalling = new_plan(&stalling_graph);
+    int number = 0;
+
+    scenario = &scenarios[0];
+    begin(1, 1);
+    start(napping, ++number, 0);
+    while (!atomic_load(&all.is_held)) {
+        (void)usleep(100);
+    }
+    stall_pool(stalling, &number);
+    start(all.leaf, ++number, 0); /* the valve may be open */
+    start(all.leaf, ++number, 0);
+    CU_ASSERT_TRUE_FATAL(wait_for_gone(2));
+    atomic_store(&all.is_held, false);
+    end_stalls();
+    CU_ASSERT_TRUE_FATAL(wait_for_gone(number));
+    cpt_plan_free(napping);
+    cpt_plan_free(stalling);
     end();
 }
 
@@ -759,6 +792,7 @@ extern CU_TestInfo cpt_blocked_tests[];
 CU_TestInfo cpt_blocked_tests[] = {
     {"200 blocked steps on pools of 1 to 4: all end", test_all_end},
     {"what is needed first, though others wait for the world", test_needed_first},
+    {"the oldest at last, though the newest is needed", test_oldest_at_last},
     {"also where the system makes no more threads", test_without_more_threads},
     CU_TEST_INFO_NULL,
 };
