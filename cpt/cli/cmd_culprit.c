@@ -187,7 +187,9 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
         path = command->visits;
         if (status == CPT_CORRUPT || status == CPT_LIMIT) {
             command->sets[command->side].damaged_count++;
-            return CPTI_EXIT_DONE;
+            return cpti_has(command->arguments, "stop-at-error")
+                       ? cpti_failed("a record has a damaged 'cpt.visits'")
+                       : CPTI_EXIT_DONE;
         }
     }
     if (command->cluster != NULL) {
@@ -407,24 +409,21 @@ static void tell_missing(const struct culprit_command *command)
 static void tell_visits(const struct culprit_command *command)
 {
     const struct cpti_structure *structure = cpti_culprit_structure(command->culprit);
+    const struct set *sets = command->sets;
+    const bool has_some = sets[0].visits_count + sets[1].visits_count > 0;
 
-    for (unsigned i = 0; i < 2; i++) {
-        const struct set *set = &command->sets[i];
-
+    for (const struct set *set = sets; set < sets + 2; set++) {
         if (set->damaged_count > 0) {
-            cpti_warn("%s: %" PRIu64 " request%s left out: 'cpt.visits' is damaged",
-                      set->what, set->damaged_count,
-                      set->damaged_count == 1 ? " is" : "s are");
+            cpti_warn("%s: %" PRIu64 " requests left out: damaged 'cpt.visits'",
+                      set->what, set->damaged_count);
         }
-        if (set->visits_count > 0 && !has_visits(command)) {
-            cpti_warn("%s: %zu of %zu requests have all visits; as others have not, "
-                      "only those on paths are compared",
+        if (has_some && set->visits_count < set->sample.count) {
+            cpti_warn("%s: %zu of %zu requests have all visits: paths are compared",
                       set->what, set->visits_count, set->sample.count);
         }
     }
     if (cpti_structure_left_out(structure) > 0) {
-        cpti_warn("%" PRIu64 " requests have too many operations: some of their "
-                  "structure is not compared",
+        cpti_warn("%" PRIu64 " requests have too many operations to compare",
                   cpti_structure_left_out(structure));
     }
     if (structure != NULL && !cpti_structure_is_compared(structure)) {
@@ -655,7 +654,8 @@ static int judge(struct culprit_command *command)
     }
     command->cluster = cpti_value(command->arguments, "cluster");
     status = cpti_exit_last(status, compare(command));
-    if (status == CPTI_EXIT_USAGE) {
+    if (status == CPTI_EXIT_USAGE ||
+        (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error"))) {
         return status;
     }
     if (command->cluster == NULL && command->culprit != NULL &&

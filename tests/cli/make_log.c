@@ -15,6 +15,7 @@
 #include "tests/cli/make_kept.h"
 #include "tests/cli/make_lies.h"
 #include "tests/cli/make_users.h"
+#include "tests/cli/make_visits.h"
 #include "tests/cli/make_waits.h"
 
 #include "cpt/cpt_path.h"
@@ -709,7 +710,8 @@ static int make_simple(struct maker *maker, const char *variant)
            MAKE(moved) || MAKE(services) || MAKE(named) || MAKE(pages) ||
            MAKE(planted) || MAKE(unsound) || EACH(kept, KEPT_REQUESTS) ||
            EACH(heavy, HEAVY_REQUESTS) || EACH(minutes, MINUTES_REQUESTS) ||
-           EACH(users, USERS_REQUESTS);
+           EACH(users, USERS_REQUESTS) || EACH(visits, VISITS_REQUESTS) ||
+           EACH(some_visits, VISITS_REQUESTS);
 #undef MAKE
 #undef EACH
 }

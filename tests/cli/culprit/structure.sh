@@ -57,6 +57,17 @@ structure usual.paths drops.paths
 requests 60 kept >kept.json
 structure kept.json drops.json
 cpt culprit --json usual.cptlog drops.cptlog | sed -n '/structure/,$p'
+sed 's|"operationName":"/"|"operationName":"/v2"|g' drops.json >renamed.json
+structure usual.json renamed.json
+echo 'visits that are damaged, or missing, are told'
+cpt culprit --json usual.json renamed.json 2>&1 >none | grep structure
+make_log visits >visits.cptlog
+make_log some_visits >some.cptlog
+for logs in 'visits.cptlog usual.cptlog' '--stop-at-error visits.cptlog usual.cptlog' 'some.cptlog usual.cptlog'; do
+    cpt culprit --json $logs 2>&1 >answer
+    echo "$?"
+    grep -o '"base":{[^}]*' answer
+done
 command -v python3 >/dev/null || exit 0
 tests=$(cd "$(dirname "$0")/.." && pwd)
 for how in drops beside fails; do

@@ -88,7 +88,8 @@ static inline uint64_t random_below(uint64_t *state, uint64_t limit)
     return (random_next(state) >> 11) % limit;
 }
 
-/* The seed of a run: CPT_TEST_SEED, or a fixed one; printed, so that the run can be
+/* The seed of a run: CPT_TEST_SEED, or a fixed one, which is that of .ci/run, too: what
+ * is statistical passes with most seeds, not with each. Printed, so that the run can be
  * repeated. */
 static inline uint64_t random_seed(const char *test)
 {
