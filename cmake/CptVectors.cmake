@@ -4,7 +4,7 @@
 # cmake -DOUTPUT=x.c -DFOLDER=tests/data/metadata -P CptVectors.cmake
 #
 # Makes a C file of the *.bin files in v1/ and bad/ of FOLDER, in the order of their names;
-# see cpt/cli/conform/conform_vectors.h.
+# see tool/conform/conform_vectors.h.
 foreach(name OUTPUT FOLDER)
     if(NOT DEFINED ${name})
         message(FATAL_ERROR "CptVectors: ${name} is missing")
@@ -12,7 +12,7 @@ foreach(name OUTPUT FOLDER)
 endforeach()
 file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/v1/*.bin ${FOLDER}/bad/*.bin)
 list(SORT files)
-set(text "/* Made by cmake/CptVectors.cmake: do not edit. */\n#include \"cpt/cli/conform/conform_vectors.h\"\n")
+set(text "/* Made by cmake/CptVectors.cmake: do not edit. */\n#include \"tool/conform/conform_vectors.h\"\n")
 set(table)
 set(number 0)
 foreach(file ${files})

@@ -8,7 +8,7 @@
  * executor or a sink is called. The allocator is called with the lock of a request, of
  * an executor or of the names held: it must not call back.
  *
- * The workers of the tool (cpt/cli/gather/workers.c) have a plain mutex of their own.
+ * The workers of the tool (tool/requests/workers.c) have a plain mutex of their own.
  */
 #ifndef CPT_LOCK_H
 #define CPT_LOCK_H

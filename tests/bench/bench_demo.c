@@ -19,9 +19,9 @@
  */
 #include "tests/bench/bench.h"
 
-#include "cpt/cli/demo/demo_load.h"
-#include "cpt/cli/demo/demo_process.h"
-#include "cpt/cli/demo/demo_services.h"
+#include "tool/demo/demo_load.h"
+#include "tool/demo/demo_process.h"
+#include "tool/demo/demo_services.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/bench_import_json.h"
 
-#include "cpt/cli/spans/span_records.h"
+#include "tool/log/span_records.h"
 #include "cpt/import/inflate.h"
 #include "cpt/import/json.h"
 #include "cpt/import/traces.h"

@@ -55,16 +55,21 @@ sources '[ch]' cc cpp hpp | awk '
             only[room] = line
         }
     }
+    # Whether a room is this folder or stands in it.
+    function is_within(room, folder)
+    {
+        return room == folder || index(room, folder "/") == 1
+    }
     # Whether the table lets room from reach room to through private headers.
     function reaches(from, to,    room, queue, seen, first, last)
     {
         queue[last++] = from
         while (first < last) {
             from = queue[first++]
-            if (((from, to) in uses) || ((from, to) in opens)) {
-                return 1
-            }
             for (room in is_room) {
+                if (is_within(room, to) && (((from, room) in uses) || ((from, room) in opens))) {
+                    return 1
+                }
                 if (((from, room) in uses) && !(room in seen)) {
                     seen[room] = 1
                     queue[last++] = room
@@ -119,6 +124,17 @@ sources '[ch]' cc cpp hpp | awk '
         }
         complain(where, room "/ may not include \"" header "\"")
     }
+    # Whether only this room and some others have what begins so, and it is among them.
+    function may_have(room, start,    pair, word)
+    {
+        for (pair in may) {
+            split(pair, word, SUBSEP)
+            if (word[1] == start && is_within(room, word[2])) {
+                return 1
+            }
+        }
+        return 0
+    }
     function check_system(where, room, header,    start)
     {
         if (header ~ /^cpt\/cpt[_.]/ && (room == "tests" || room ~ /^(examples|framework\/cpp)/)) {
@@ -129,7 +145,7 @@ sources '[ch]' cc cpp hpp | awk '
         }
         for (start in only) {
             if (index(header, start) == 1 && room != "tests" && room !~ /^(examples|framework\/cpp)/ &&
-                !((start, room) in may)) {
+                !may_have(room, start)) {
                 complain(where, "<" header "> does not belong in " room "/: " only[start])
             }
         }
@@ -171,8 +187,10 @@ sources '[ch]' cc cpp hpp | awk '
         }
         for (pair in never) {
             split(pair, word, SUBSEP)
-            if (reaches(word[1], word[2])) {
-                complain("tests/checks/rooms.txt", "lets " word[1] " reach " word[2])
+            for (room in is_room) {
+                if (is_within(room, word[1]) && reaches(room, word[2])) {
+                    complain("tests/checks/rooms.txt", "lets " room " reach " word[2])
+                }
             }
         }
     }

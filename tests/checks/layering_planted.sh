@@ -41,7 +41,7 @@ for room in $(sed -n 's/^room \([^:]*\):.*/\1/p' tests/checks/rooms.txt); do
     for file in "$room"/*.c; do break; done
     [ -e "$file" ] || continue
     case $room in
-        framework/transport) plant "$file" '#include "cpt/cli/base/output.h"' ;;
+        framework/transport) plant "$file" '#include "tool/base/output.h"' ;;
         *) plant "$file" '#include "framework/transport/http_loop.h"' ;;
     esac
 done
@@ -50,8 +50,8 @@ done
 plant framework/pool/pool.c '#include "framework/run/request.h"'
 plant framework/run/task.c '#include "framework/service/service.h"'
 plant framework/graph/graph.c '  #  include "framework/run/request.h"'
-plant cpt/cli/select/when.c '#include "cpt/cli/gather/gather.h"'
-plant cpt/cli/base/output.c '#include "cpt/cli/command_table.h"'
+plant tool/select/when.c '#include "tool/gather/gather.h"'
+plant tool/base/output.c '#include "tool/command_table.h"'
 plant aggregate/tree.c '#include "wire/cpt_log.h"'
 plant wire/ask.c '#include "cpt/path.h"'
 plant examples/01_one_service.c '#include "framework/cpt_graph.h"'

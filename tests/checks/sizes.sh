@@ -23,7 +23,7 @@ flat() # FOLDER LIMIT
 }
 
 flat framework 15
-flat cpt/cli 40
+flat tool 2
 sources '[ch]' | awk '
     function check(file)
     {

@@ -54,7 +54,7 @@ for library in $(find modules -name 'libcpt_*.so' | sort); do
         failed=1
     done < "$work/symbols"
 done
-# libcurl is loaded at its first use (cpt/cli/store/curl_library.h).
+# libcurl is loaded at its first use (tool/store/curl_library.h).
 if [ -x cpt ] && readelf -d cpt | grep 'NEEDED.*libcurl'; then
     echo "cpt: is linked to libcurl, which slows down its start"
     failed=1

@@ -7,7 +7,7 @@
  * damaged. The checksums of the head and of the pages are made right first, as an
  * attacker would.
  */
-#include "cpt/cli/depot/ids.h"
+#include "tool/depot/ids.h"
 #include "cpt/cpt_crc32c.h"
 
 #include <stdint.h>

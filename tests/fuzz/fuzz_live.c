@@ -10,9 +10,9 @@
  * What is found must be consistent: a graph can be written, and each edge and circle is
  * one of requests that are there.
  */
-#include "cpt/cli/live/place.h"
-#include "cpt/cli/live/plans.h"
-#include "cpt/cli/live/waits.h"
+#include "tool/live/place.h"
+#include "tool/live/plans.h"
+#include "tool/live/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Refused rules have a place. Others are run on small traces, one of which has a
  * circle; a rule gives the same twice, and counts what it names.
  */
-#include "cpt/cli/assert/rule.h"
+#include "tool/assert/rule.h"
 
 #include <stdint.h>
 #include <stdlib.h>

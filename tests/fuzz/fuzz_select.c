@@ -7,7 +7,7 @@
  * gives the same result twice, and the opposite after a `not`. If it holds for a
  * record, the index must allow that it holds for a block with that record.
  */
-#include "cpt/cli/select/expression.h"
+#include "tool/select/expression.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"

@@ -10,11 +10,11 @@
  * The results must be consistent: the path of a row adds up to its latency, and a tree
  * can be written.
  */
-#include "cpt/cli/store/store.h"
+#include "tool/store/store.h"
 
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
-#include "cpt/cli/store/http.h"
+#include "tool/store/http.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>

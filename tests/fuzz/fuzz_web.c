@@ -6,10 +6,10 @@
  * A refused query is refused with a sentence. An accepted one has the same key when it
  * is read again, and each of its values can be completed.
  */
-#include "cpt/cli/base/command.h"
-#include "cpt/cli/base/output.h"
-#include "cpt/cli/web/web_complete.h"
-#include "cpt/cli/web/web_query.h"
+#include "tool/base/command.h"
+#include "tool/base/output.h"
+#include "tool/web/web_complete.h"
+#include "tool/web/web_query.h"
 
 #include <stdint.h>
 #include <stdlib.h>

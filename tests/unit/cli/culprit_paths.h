@@ -6,7 +6,7 @@
 
 #include "tests/support/suites.h"
 
-#include "cpt/cli/culprit/culprit.h"
+#include "tool/culprit/culprit.h"
 
 static inline uint32_t add(struct cpt_path *path, uint32_t parent, const char *name)
 {

@@ -3,7 +3,7 @@
 /* suites_cli.c - the suites of the parts of the tool */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/command.h"
+#include "tool/base/command.h"
 
 extern CU_TestInfo cpt_when_tests[];
 extern CU_TestInfo cpt_options_tests[];

@@ -12,7 +12,7 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/cli/culprit_paths.h"
 
-#include "cpt/cli/culprit/culprit.h"
+#include "tool/culprit/culprit.h"
 
 #include <math.h>
 #include <stdio.h>

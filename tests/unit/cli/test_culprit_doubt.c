@@ -7,7 +7,7 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/cli/culprit_paths.h"
 
-#include "cpt/cli/culprit/nested_keys.h"
+#include "tool/culprit/nested_keys.h"
 #include "wire/cpt_log.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/cli/culprit_paths.h"
 
-#include "cpt/cli/culprit/culprit_kind.h"
-#include "cpt/cli/culprit/culprit_parts.h"
+#include "tool/culprit/culprit_kind.h"
+#include "tool/culprit/culprit_parts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/cli/culprit_paths.h"
 
-#include "cpt/cli/culprit/culprit_structure.h"
+#include "tool/culprit/culprit_structure.h"
 
 #include <math.h>
 #include <stdio.h>

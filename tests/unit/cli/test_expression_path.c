@@ -9,7 +9,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/select/expression.h"
+#include "tool/select/expression.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"

@@ -3,7 +3,7 @@
 /* test_expression_sql.c - a condition in SQL means the same as its chain of tests */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/store/expression_sql.h"
+#include "tool/store/expression_sql.h"
 
 #include <stdio.h>
 #include <string.h>

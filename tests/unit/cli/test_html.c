@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_html.c - data in the page of the HTML report cannot become markup */
-#include "cpt/cli/print/html_page.h"
-#include "cpt/cli/print/html_parts.h"
+#include "tool/html/html_page.h"
+#include "tool/html/html_parts.h"
 #include "tests/support/suites.h"
 
 #include <CUnit/CUnit.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of a page for the test, in place of those of cpt/cli/print/html/. */
+/* The parts of a page for the test, in place of those of tool/html/page/. */
 const char cpti_html_parts_html[] =
     "{{connect}}<title>{{title}}</title><style>{{css}}</style>"
     "<script>{{data}}</script><script>{{js}}</script>end";

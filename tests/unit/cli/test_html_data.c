@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_html_data.c - the limits of the HTML report; its sums stay right */
-#include "cpt/cli/print/html_data.h"
-#include "cpt/cli/print/html_example.h"
+#include "tool/html/html_data.h"
+#include "tool/html/html_example.h"
 
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_tree.h"

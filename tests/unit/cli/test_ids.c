@@ -4,7 +4,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/depot/ids.h"
+#include "tool/depot/ids.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/base/json_write.h"
+#include "tool/table/json_write.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/base/command.h"
-#include "cpt/cli/base/largest.h"
+#include "tool/base/command.h"
+#include "tool/table/largest.h"
 
 #include <stdlib.h>
 #include <string.h>

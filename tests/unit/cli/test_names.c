@@ -3,9 +3,9 @@
 /* test_names.c - names as people type them, and as they fit a column */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/names.h"
-#include "cpt/cli/base/output.h"
-#include "cpt/cli/select/terms.h"
+#include "tool/base/names.h"
+#include "tool/base/output.h"
+#include "tool/select/terms.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 /* test_options.c - parsing the command line */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/names.h"
-#include "cpt/cli/base/options.h"
+#include "tool/base/names.h"
+#include "tool/base/options.h"
 
 #include <string.h>
 

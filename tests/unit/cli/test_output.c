@@ -3,7 +3,7 @@
 /* test_output.c - text fitted to a width, times as text */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/output.h"
+#include "tool/base/output.h"
 
 #include <locale.h>
 #include <stdlib.h>

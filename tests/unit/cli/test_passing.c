@@ -10,8 +10,8 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/base/command.h"
-#include "cpt/cli/select/select.h"
+#include "tool/base/command.h"
+#include "tool/select/select.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 

@@ -3,7 +3,7 @@
 /* test_passwords.c - passwords of addresses */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/passwords.h"
+#include "tool/base/passwords.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_plans.c - plans as graphs: arrows from who gives, and work in step with the
  * plan */
-#include "cpt/cli/live/plans.h"
+#include "tool/live/plans.h"
 
 #include <CUnit/CUnit.h>
 

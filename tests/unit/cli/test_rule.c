@@ -4,7 +4,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/cli/assert/rule.h"
+#include "tool/assert/rule.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 /* test_seen.c - which records are the same */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/gather/record_hash.h"
-#include "cpt/cli/gather/seen.h"
+#include "tool/requests/record_hash.h"
+#include "tool/requests/seen.h"
 #include "wire/cpt_log.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 /* test_select.c - the selected requests and their weights */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/select/select.h"
+#include "tool/select/select.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
 

@@ -3,13 +3,13 @@
 /* test_web.c - the parts of cpt web that need no server: queries, cache, completion */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/base/command.h"
-#include "cpt/cli/base/output.h"
-#include "cpt/cli/web/web_cache.h"
-#include "cpt/cli/web/web_complete.h"
-#include "cpt/cli/web/web_place.h"
-#include "cpt/cli/web/web_query.h"
-#include "cpt/cli/web/web_token.h"
+#include "tool/base/command.h"
+#include "tool/base/output.h"
+#include "tool/web/web_cache.h"
+#include "tool/web/web_complete.h"
+#include "tool/web/web_place.h"
+#include "tool/web/web_query.h"
+#include "tool/web/web_token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * Requests are drawn of populations whose true change is known; each time the interval
  * holds it, or does not. The seeds are fixed, so a run is as good as any other.
  */
-#include "cpt/cli/whatif/whatif_stats.h"
+#include "tool/whatif/whatif_stats.h"
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 

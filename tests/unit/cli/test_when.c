@@ -3,7 +3,7 @@
 /* test_when.c - points in time as people write them */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/select/when.h"
+#include "tool/select/when.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
 /* suites_store.c - what the database of cpt/store/ does not show: hashes, rows, SQL */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/store/row_binary.h"
-#include "cpt/cli/store/sha256.h"
-#include "cpt/cli/store/sql.h"
-#include "cpt/cli/store/store_parts.h"
+#include "tool/store/row_binary.h"
+#include "tool/store/sha256.h"
+#include "tool/store/sql.h"
+#include "tool/store/store_parts.h"
 
 #include <stdio.h>
 #include <string.h>

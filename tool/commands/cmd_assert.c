@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_assert.c - cpt assert: what must hold of the structure of every trace */
+#include "tool/assert/assert.h"
+#include "tool/base/amounts.h"
+#include "tool/table/capped.h"
+#include "tool/base/folders.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/requests/log_walk.h"
+#include "tool/select/select.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Path logs --- */
+
+/* The id of @record, or its number; in @text if it has none of its own. */
+static struct cpt_bytes id_of(const struct cpti_log_walk *walk,
+                              const struct cpt_record *record, char text[64])
+{
+    const struct cpt_attribute *attribute =
+        cpt_record_attribute(record, cpt_bytes_of("trace"));
+
+    if (record->has_trace_id) {
+        for (size_t i = 0; i < sizeof record->trace_id; i++) {
+            (void)snprintf(text + 2 * i, 3, "%02x", record->trace_id[i]);
+        }
+    } else if (attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT) {
+        return attribute->value.text;
+    } else {
+        (void)snprintf(text, 64, "of record %" PRIu64, cpti_log_record_number(walk));
+    }
+    return cpt_bytes_of(text);
+}
+
+static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct cpti_assert *assertion = walk->context;
+    char text[64];
+    const struct cpti_assert_trace trace = {.id = id_of(walk, record, text),
+                                            .file = walk->input->path};
+    const struct cpt_path *path;
+    const int status = cpti_log_path(walk, record, &path);
+    cpt_status added;
+
+    if (path == NULL) {
+        return status;
+    }
+    cpti_rule_trace_reset(&assertion->trace);
+    added = cpti_assert_path(&assertion->trace, path);
+    if (added != CPT_OK) {
+        return cpti_failed("%s", cpt_status_sentence(added));
+    }
+    assertion->unordered_count += (cpt_path_flags(path) & CPT_PATH_UNORDERED) != 0;
+    return cpti_assert_run(assertion, &trace);
+}
+
+static int run_log(struct cpti_assert *assertion, struct cpti_input *input)
+{
+    struct cpti_log_walk walk = {
+        .input = input, .record = meet_record, .context = assertion};
+
+    return cpti_log_walk(&walk);
+}
+
+static int run_file(struct cpti_assert *assertion, const char *file)
+{
+    struct cpti_input input;
+    int status = cpti_input_open(&input, file);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (input.kind == CPTI_INPUT_TREE) {
+        status = cpti_failed("%s is a tree: it knows averages, but no trace",
+                             cpti_input_name(&input));
+    } else if (input.kind == CPTI_INPUT_GRAPHS) {
+        status = cpti_refuse_graphs(&input);
+    } else {
+        status = input.kind == CPTI_INPUT_LOG ? run_log(assertion, &input)
+                                              : cpti_assert_spans(assertion, &input);
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+/* --- The command --- */
+
+/* Whether 'before' is asked of a path that does not tell it. */
+static bool asks_order(const struct cpti_assert *assertion)
+{
+    for (size_t i = 0; i < assertion->rules.count; i++) {
+        if (assertion->rules.rules[i].kind == CPTI_RULE_BEFORE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int print_text(void *context, size_t row_max)
+{
+    cpti_assert_print(context, row_max);
+    return CPTI_EXIT_DONE;
+}
+
+static int print_json(void *context, size_t row_max)
+{
+    cpti_assert_json(context, row_max);
+    return CPTI_EXIT_DONE;
+}
+
+static int run_files(struct cpti_assert *assertion,
+                     const struct cpti_arguments *arguments, uint64_t bytes_max)
+{
+    struct cpti_capped capped = {.bytes_max = bytes_max,
+                                 .print = cpti_has(arguments, "json") ? print_json
+                                                                      : print_text,
+                                 .context = assertion};
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 1; i < arguments->operand_count; i++) {
+        status = cpti_exit_last(status, run_file(assertion, arguments->operands[i]));
+    }
+    status = cpti_exit_last(status, cpti_assert_spans_end(assertion));
+    if (assertion->trace_count == 0) {
+        return status == CPTI_EXIT_DONE
+                   ? cpti_failed("there is no trace to try the rules on")
+                   : status;
+    }
+    assertion->unordered_count *= asks_order(assertion);
+    cpti_assert_warn(assertion);
+    capped.row_count = cpti_assert_row_count(assertion);
+    status = cpti_exit_last(status, cpti_capped_print(&capped));
+    if (status != CPTI_EXIT_USAGE && cpti_assert_is_broken(assertion)) {
+        return CPTI_EXIT_CONDITION;
+    }
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_assert *assertion = calloc(1, sizeof *assertion);
+    struct cpti_expression_error error;
+    const struct cpt_bytes text = cpt_bytes_of(arguments->operands[0]);
+    uint64_t bytes_max = 0;
+    uint64_t example_max = CPTI_ASSERT_EXAMPLES;
+    int status = cpti_capped_option(arguments, &bytes_max);
+
+    if (assertion == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "top", 1, CPTI_ASSERT_EXAMPLES_MAX,
+                                   &example_max);
+    }
+    if (status == CPTI_EXIT_DONE &&
+        !cpti_rules_parse(&assertion->rules, text, &error)) {
+        status = cpti_expression_refused("the rule", text, &error);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        assertion->example_max = (size_t)example_max;
+        status = run_files(assertion, arguments, bytes_max);
+    }
+    cpti_assert_deinit(assertion);
+    free(assertion);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"json", 0, NULL, "print one JSON object"},
+    {"top", 't', "COUNT", "traces to print of each rule; default: 10"},
+    CPTI_CAPPED_OPTION("the first traces"),
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt assert 'no span(\"db-master\") under span(\"read\")' traces.json",
+     "reads never use the master"},
+    {"cpt assert 'no span(\"payments: *\") directly under span(\"ads: *\")' "
+     "spans/*.json.gz",
+     "one service must not call another"},
+    {"cpt assert 'at most 3 span(\"db\") and span(\"login\") before span(\"db\")' "
+     "traces.json",
+     "no loop of calls, and nothing before the check"},
+    {0},
+};
+
+const struct cpti_command cpti_command_assert = {
+    .name = "assert",
+    .summary = "test the structure of traces, as of a forbidden call",
+    .usages = {"[OPTION]... RULE FILE..."},
+    .description =
+        "Tries rules on every trace of the files: spans, as 'cpt import' takes them, "
+        "or "
+        "path logs. The exit status is 3 if a trace breaks a rule, for tests; 1 if "
+        "something could not be read or there is no trace.\n"
+        "\n"
+        "A rule is one of these; several are joined by 'and':\n"
+        "\n"
+        "  no span(A) [WHERE]            some span(A) [WHERE]\n"
+        "  at most N span(A) [WHERE]     at least N span(A) [WHERE]\n"
+        "  every span(A) WHERE           span(A) before span(B)\n"
+        "\n"
+        "WHERE is 'under span(B)', 'directly under span(B)', 'on the path', or the "
+        "latter after one of the former. A and B are names in quotes: \"service: "
+        "operation\", or the service or the operation alone; '*' stands for any text. "
+        "A client's span that stands for a call is no span of its own: its callee's "
+        "is, "
+        "or, if that wrote none, it has the callee's name.\n"
+        "\n"
+        "Numbers hold for each trace. But 'at most 3 span(\"db\") under "
+        "span(\"read\")' "
+        "counts below each read by itself. A trace without a span B keeps every rule "
+        "with 'under', one with none on the path 'some' and 'at least'. 'before': when "
+        "a B begins, an A has ended. 'on the path': "
+        "on "
+        "the critical path, itself or by a span below it.\n"
+        "\n"
+        "Of a path log a span is a frame, each time that the path enters it: it has "
+        "only what was waited for. A name that no span has is told, with one that is "
+        "like it.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 2,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    .takes_folders = true,
+};

@@ -1,0 +1,800 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_culprit.c - cpt culprit: which service to call
+ *
+ *      base --> selected records --> sample --.
+ *                                             +--> comparison --> verdict
+ *      new  --> selected records --> sample --'
+ *
+ * The two sets are two operands, or two selections of the same logs, which are then
+ * read twice. Requests of different entry services may be in one set: like is compared
+ * with like anyway.
+ */
+#include "tool/base/amounts.h"
+#include "tool/table/capped.h"
+#include "tool/base/folders.h"
+#include "tool/base/output.h"
+#include "tool/culprit/culprit.h"
+#include "tool/culprit/culprit_kind.h"
+#include "tool/culprit/culprit_print.h"
+#include "tool/culprit/culprit_structure.h"
+#include "tool/culprit/nested_keys.h"
+#include "tool/folds/cluster_key.h"
+#include "tool/requests/diagnosis.h"
+#include "tool/gather/gather.h"
+#include "tool/requests/log_keys.h"
+#include "tool/requests/log_sample.h"
+#include "tool/requests/log_walk.h"
+#include "tool/requests/seen.h"
+#include "tool/requests/workers.h"
+#include "tool/select/select.h"
+#include "tool/log/visits_record.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Requests of each set; rows of text. */
+enum { REQUESTS_DEFAULT = 10000, ROWS_DEFAULT = 10 };
+
+/* One set of requests. */
+struct set {
+    const char *what;
+    const char *const *paths;
+    size_t path_count;
+    struct cpti_selection selection;
+    struct cpti_sample sample;
+    struct cpti_seen *seen; /* NULL: duplicates count */
+    struct cpti_gather_tally tally;
+    size_t visits_count;    /* records of the sample with all visits */
+    uint64_t damaged_count; /* … that cannot be read */
+};
+
+struct culprit_command {
+    const struct cpti_arguments *arguments;
+    struct set sets[2];
+    struct cpti_culprit *culprit;
+    struct cpt_path *visits;              /* of one request */
+    const struct cpti_culprit_kind *kind; /* who is looked for */
+    const char *key;     /* … of which attribute the values; NULL: none */
+    uint64_t missing[2]; /* requests without it, or visits without a host */
+    const char *cluster; /* by which requests are dealt; NULL: none */
+    char hint[CPTI_NESTED_KEY_BYTES]; /* … that the option should name; or empty */
+    uint64_t unclustered;             /* requests without a value of it */
+    struct cpti_nested_keys *nested;
+    double chances[2][2]; /* by side: with which records were kept, least, most */
+    enum cpti_culprit_side side; /* of the sample that is being added */
+    uint64_t refused_count;      /* requests beyond the limits of a comparison */
+    uint64_t rows_max;
+    uint64_t bytes_max;
+    uint64_t seed;
+};
+
+/* --- Records --- */
+
+/* Whether the record was not met before. Sets *@status if it fails. */
+static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
+                   int *status)
+{
+    struct set *set = walk->context;
+    struct cpti_seen_mark mark;
+    enum cpti_seen_result result;
+
+    if (set->seen == NULL) {
+        return true;
+    }
+    mark = cpti_seen_mark(set->seen, record, cpt_log_reader_bytes(walk->reader));
+    result = cpti_seen_add(set->seen, &mark, 0);
+    if (result == CPTI_SEEN_NO_MEMORY) {
+        *status = cpti_failed("out of memory; --keep-duplicates needs less");
+        return false;
+    }
+    set->tally.duplicate_count += result == CPTI_SEEN_BEFORE;
+    return result != CPTI_SEEN_BEFORE;
+}
+
+static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct set *set = walk->context;
+    const enum cpti_selected selected = cpti_selection_counts(&set->selection, record);
+    int status = CPTI_EXIT_DONE;
+
+    cpti_gather_tally_add(&set->tally, selected);
+    if (selected != CPTI_SELECTED || !is_new(walk, record, &status)) {
+        return status;
+    }
+    return cpti_log_sample_add(walk, record, &set->sample, 1);
+}
+
+static int walk_file(struct set *set, const struct cpti_arguments *arguments,
+                     const char *file)
+{
+    struct cpti_selection *const selection = &set->selection;
+    struct cpti_input input;
+    struct cpti_log_walk walk = {
+        .input = &input,
+        .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .record = meet_record,
+        .context = set,
+        .selections = &selection,
+        .selection_count = 1,
+    };
+    int status = cpti_log_open(&input, file);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_log_walk(&walk);
+    set->tally.record_count += walk.record_count + walk.passed_count;
+    cpti_input_close(&input);
+    return status;
+}
+
+/* Whether all records of both samples have all visits. */
+static bool has_visits(const struct culprit_command *command)
+{
+    const struct set *sets = command->sets;
+
+    return sets[0].visits_count == sets[0].sample.count &&
+           sets[1].visits_count == sets[1].sample.count;
+}
+
+/* The cluster of the request that is added next: a hash of the value. A request without
+ * one resembles no other. */
+static void set_cluster(struct culprit_command *command,
+                        const struct cpt_record *record)
+{
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    struct cpt_bytes value;
+
+    if (cpti_cluster_value(record, command->cluster, text, &value)) {
+        cpti_culprit_cluster(command->culprit, cpti_nested_hash(value));
+    } else {
+        cpti_culprit_cluster(command->culprit, command->unclustered++);
+    }
+}
+
+/* Adds a request to those with its value of the attribute that is looked for. */
+static cpt_status add_request(struct culprit_command *command,
+                              const struct cpt_record *record)
+{
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    struct cpti_culprit_request request = {.entry = record->entry,
+                                           .method = record->method,
+                                           .latency_ns = record->latency_ns,
+                                           .start_ns = record->start_unix_ns};
+
+    if (cpt_record_attribute(record, cpt_bytes_of(command->key)) == NULL ||
+        !cpti_cluster_value(record, command->key, text, &request.value)) {
+        command->missing[command->side]++;
+        return CPT_OK;
+    }
+    return cpti_culprit_add_request(command->culprit, command->side, &request);
+}
+
+/* Adds a request of the sample. */
+static int meet_sampled(void *context, const struct cpti_sampled *sampled,
+                        const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct culprit_command *command = context;
+    cpt_status status = CPT_OK;
+
+    (void)sampled;
+    if (has_visits(command) && command->key == NULL) {
+        status = cpti_visits_read(record, command->visits);
+        path = command->visits;
+        if (status == CPT_CORRUPT || status == CPT_LIMIT) {
+            command->sets[command->side].damaged_count++;
+            return cpti_has(command->arguments, "stop-at-error")
+                       ? cpti_failed("a record has a damaged 'cpt.visits'")
+                       : CPTI_EXIT_DONE;
+        }
+    }
+    if (command->cluster != NULL) {
+        set_cluster(command, record);
+    }
+    if (command->key != NULL) {
+        status = add_request(command, record);
+    } else if (status == CPT_OK) {
+        status = cpti_culprit_add(command->culprit, command->side, path,
+                                  record->start_unix_ns);
+    }
+    if (status == CPT_LIMIT) {
+        command->refused_count++;
+        return CPTI_EXIT_DONE;
+    }
+    return cpti_status_exit(status);
+}
+
+/* Says that no request was selected, and which term left none, as 'cpt diff' does. */
+static int say_none(const struct set *set)
+{
+    char left[CPTI_GATHER_LEFT_BYTES];
+    const bool is_diagnosed = cpti_gather_left_text(&set->tally, left)[0] == '\0' &&
+                              cpti_selection_has_terms(&set->selection) &&
+                              cpti_diagnosis_is_possible(set->paths, set->path_count);
+    const int status = cpti_failed(
+        "no request is selected for %s, of %" PRIu64 " record%s%s%s", set->what,
+        set->tally.record_count, set->tally.record_count == 1 ? "" : "s", left,
+        is_diagnosed ? "; left after each term:" : "");
+
+    if (is_diagnosed) {
+        cpti_diagnosis_print(&set->selection, set->paths, set->path_count);
+    }
+    return status;
+}
+
+/* Tells what does not count. */
+static void tell_left(const struct set *set)
+{
+    if (set->sample.met_count > set->sample.count) {
+        cpti_warn("%s: a sample of %zu of %" PRIu64 " requests", set->what,
+                  set->sample.count, set->sample.met_count);
+    }
+    if (set->tally.fragment_count > 0) {
+        cpti_warn("%s: %" PRIu64 " fragments are left out, of traces whose root was "
+                  "lost; --include-fragments takes them",
+                  set->what, set->tally.fragment_count);
+    }
+    if (set->tally.duplicate_count > 0) {
+        cpti_warn("%s: %" PRIu64 " records were given before, and do not count again",
+                  set->what, set->tally.duplicate_count);
+    }
+}
+
+static int gather_set(struct culprit_command *command, enum cpti_culprit_side side)
+{
+    struct set *set = &command->sets[side];
+    struct cpti_selection *selection = &set->selection;
+    int status = cpti_gather_percentiles(&selection, 1, set->paths, set->path_count,
+                                         cpti_processors());
+
+    if (status == CPTI_EXIT_DONE && !selection->keeps_duplicates) {
+        set->seen = cpti_seen_new(selection->seen_max);
+        status = set->seen != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    cpti_sample_init(&set->sample, (size_t)selection->sample_count, command->seed);
+    for (size_t i = 0; i < set->path_count; i++) {
+        status =
+            cpti_exit_last(status, walk_file(set, command->arguments, set->paths[i]));
+        if (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error")) {
+            cpti_sample_deinit(&set->sample);
+            set->sample.count = 0;
+            return status;
+        }
+    }
+    cpti_seen_free(set->seen);
+    set->seen = NULL;
+    tell_left(set);
+    if (set->sample.count == 0 && status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (set->sample.count == 0) {
+        return say_none(set);
+    }
+    return status;
+}
+
+/* A cpti_sampled_fn: whether a record has all visits, and how likely it was kept. */
+static int look_for_visits(void *context, const struct cpti_sampled *sampled,
+                           const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct culprit_command *command = context;
+    double *chances = command->chances[command->side];
+
+    (void)sampled;
+    (void)path;
+    command->sets[command->side].visits_count += cpti_visits_has(record);
+    chances[0] = fmin(chances[0], record->probability);
+    chances[1] = fmax(chances[1], record->probability);
+    return CPTI_EXIT_DONE;
+}
+
+/* Whether what was kept does not depend on what requests did, so that structure can be
+ * compared: in each set all were as likely. */
+static bool are_kept_alike(double chances[2][2])
+{
+    const double most = 1 + 1e-6; /* rounded */
+
+    return chances[0][1] <= chances[0][0] * most &&
+           chances[1][1] <= chances[1][0] * most;
+}
+
+/* Adds both samples: by all visits, if all of their records have them. */
+static int add_samples(struct culprit_command *command)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        command->sets[i].visits_count = 0;
+        command->sets[i].damaged_count = 0;
+        command->chances[i][0] = 1;
+        command->chances[i][1] = 0;
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             look_for_visits, command));
+    }
+    if (has_visits(command)) {
+        cpti_culprit_has_all_visits(command->culprit);
+    }
+    if (command->key == NULL && has_visits(command) &&
+        are_kept_alike(command->chances)) {
+        status = cpti_exit_last(
+            status, cpti_status_exit(cpti_culprit_compare_structure(command->culprit)));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             meet_sampled, command));
+        if (command->sets[i].damaged_count > 0) {
+            status = CPTI_EXIT_FAILED;
+        }
+    }
+    return status;
+}
+
+/* --- Who is looked for --- */
+
+/* That a set lacks what is looked for, if it does. enum cpti_exit. */
+static int check_kind(const struct culprit_command *command)
+{
+    const bool has_replicas = command->kind->by == CPTI_CULPRIT_BY_REPLICA;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct set *set = &command->sets[i];
+
+        if (has_replicas && set->visits_count < set->sample.count) {
+            return cpti_usage("option '--by replica': %s is a path log, which has no "
+                              "hosts; give files of spans, or logs that 'cpt import "
+                              "--visits' wrote",
+                              set->what);
+        }
+        if (command->key != NULL && cpti_culprit_requests(command->culprit, i) == 0) {
+            const int status = cpti_usage("option '--by': no request of %s has '%s'",
+                                          set->what, cpti_quoted(command->key));
+
+            cpti_log_keys_suggest(command->key, set->paths, set->path_count);
+            return status;
+        }
+    }
+    for (unsigned i = 0; has_replicas && i < 2; i++) {
+        if (cpti_culprit_visits(command->culprit, i, true) == 0) {
+            return cpti_usage("option '--by replica': no span of %s names its host",
+                              command->sets[i].what);
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* That no request has a value of the cluster. enum cpti_exit. */
+static int check_cluster(const struct culprit_command *command)
+{
+    const struct set *sets = command->sets;
+
+    if (command->cluster == NULL ||
+        command->unclustered < sets[0].sample.count + sets[1].sample.count) {
+        return CPTI_EXIT_DONE;
+    }
+    (void)cpti_usage("option '--cluster': no request has '%s'",
+                     cpti_quoted(command->cluster));
+    cpti_log_keys_suggest(command->cluster, sets[0].paths, sets[0].path_count);
+    return CPTI_EXIT_USAGE;
+}
+
+/* Tells of what nothing is known that was looked for. */
+static void tell_missing(const struct culprit_command *command)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t count = command->missing[i];
+        const char *what = command->sets[i].what;
+        const char *end = count == 1 ? "" : "s";
+
+        if (count > 0 && command->key != NULL) {
+            cpti_warn("%s: %" PRIu64 " request%s without '%s' do%s not count", what,
+                      count, end, cpti_quoted(command->key), count == 1 ? "es" : "");
+        } else if (count > 0) {
+            cpti_warn("%s: %" PRIu64 " visit%s name%s no host; their services stand "
+                      "for them",
+                      what, count, end, count == 1 ? "s" : "");
+        }
+    }
+}
+
+/* Tells which visits are not compared. */
+static void tell_visits(const struct culprit_command *command)
+{
+    const struct cpti_structure *structure = cpti_culprit_structure(command->culprit);
+    const struct set *sets = command->sets;
+    const bool has_some = sets[0].visits_count + sets[1].visits_count > 0;
+
+    for (const struct set *set = sets; set < sets + 2; set++) {
+        if (set->damaged_count > 0) {
+            cpti_warn("%s: %" PRIu64 " requests left out: damaged 'cpt.visits'",
+                      set->what, set->damaged_count);
+        }
+        if (has_some && set->visits_count < set->sample.count) {
+            cpti_warn("%s: %zu of %zu requests have all visits: paths are compared",
+                      set->what, set->visits_count, set->sample.count);
+        }
+    }
+    if (cpti_structure_left_out(structure) > 0) {
+        cpti_warn("%" PRIu64 " requests have too many operations to compare",
+                  cpti_structure_left_out(structure));
+    }
+    if (structure != NULL && !cpti_structure_is_compared(structure)) {
+        cpti_warn("no entry operation is in both sets, so structure is not compared");
+    }
+}
+
+/* --- Output --- */
+
+/* See struct cpti_capped. */
+static int print_capped(void *context, size_t row_max)
+{
+    const struct culprit_command *command = context;
+    const struct cpti_culprit_print print = {
+        .culprit = command->culprit,
+        .kind = command->kind,
+        .by = cpti_value(command->arguments, "by"),
+        .cluster = cpti_value(command->arguments, "cluster"),
+        .hint = command->hint[0] != '\0' ? command->hint : NULL,
+        .missing = {command->missing[0], command->missing[1]},
+        .rows_max = command->rows_max};
+
+    if (cpti_has(command->arguments, "json")) {
+        cpti_culprit_print_json(&print, row_max);
+        return CPTI_EXIT_DONE;
+    }
+    return cpti_culprit_print_text(&print, row_max);
+}
+
+/* Of changes in structure. */
+static size_t rows_of(const struct cpti_culprit *culprit)
+{
+    return cpti_structure_row_count(cpti_culprit_structure(culprit));
+}
+
+static int show(struct culprit_command *command)
+{
+    const struct cpti_culprit *culprit = command->culprit;
+    const size_t rows = cpti_culprit_suspect_count(culprit) +
+                        cpti_culprit_unjudged_count(culprit) + rows_of(culprit);
+    const struct cpti_capped capped = {.bytes_max = command->bytes_max,
+                                       .print = print_capped,
+                                       .context = command,
+                                       .row_count = rows};
+
+    if (command->refused_count > 0) {
+        cpti_warn("%" PRIu64 " requests are left out: there are too many calls or "
+                  "names to compare",
+                  command->refused_count);
+    }
+    tell_missing(command);
+    tell_visits(command);
+    if (command->key != NULL && cpti_culprit_suspect_count(culprit) == 1) {
+        cpti_warn("'%s' has one value in both sets, and no other to compare it with",
+                  cpti_quoted(command->key));
+    }
+    if (cpti_culprit_suspect_count(culprit) == 0) {
+        cpti_warn("the two sets have no %s in common",
+                  command->kind->by == CPTI_CULPRIT_BY_REPLICA ? "replica"
+                                                               : "operation");
+    }
+    return cpti_capped_print(&capped);
+}
+
+/* --- The command --- */
+
+/* Two operands, each of which may be a folder; or two selections of all of them. */
+static int find_sets(struct culprit_command *command)
+{
+    static const char *const names[2] = {"base", "new"};
+    const struct cpti_arguments *arguments = command->arguments;
+    const bool has_selections =
+        cpti_has(arguments, "base") || cpti_has(arguments, "new");
+    size_t at = 0;
+
+    if (!has_selections && arguments->source_count != 2) {
+        return cpti_usage("'cpt culprit' needs two logs or folders, or --base and "
+                          "--new for two selections of the same logs");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct set *set = &command->sets[i];
+        const char *expression = cpti_value(arguments, names[i]);
+
+        set->what = names[i];
+        set->paths = arguments->operands + at;
+        set->path_count =
+            has_selections ? arguments->operand_count : arguments->sources[i].count;
+        at += has_selections ? 0 : set->path_count;
+        if (has_selections && expression == NULL) {
+            return cpti_usage("'cpt culprit' takes --base and --new together: the "
+                              "option '--%s' is missing",
+                              names[i]);
+        }
+        if (has_selections) {
+            const int status =
+                cpti_selection_add(&set->selection, names[i], expression);
+
+            if (status != CPTI_EXIT_DONE) {
+                return status;
+            }
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int init_command(struct culprit_command *command)
+{
+    const struct cpti_arguments *arguments = command->arguments;
+    struct cpti_selection *selection = &command->sets[0].selection;
+    int status = cpti_selection_init(selection, arguments);
+
+    if (status == CPTI_EXIT_DONE && !cpti_has(arguments, "sample")) {
+        selection->sample_count = REQUESTS_DEFAULT;
+    }
+    command->seed = selection->seed;
+    command->sets[1].selection = *selection;
+    command->kind = cpti_culprit_kind_of(cpti_value(arguments, "by"), &command->key);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &command->bytes_max);
+    }
+    return status == CPTI_EXIT_DONE ? find_sets(command) : status;
+}
+
+/* Compares the samples, whose requests are dealt by the command's cluster. */
+static int compare(struct culprit_command *command)
+{
+    int status;
+
+    cpti_culprit_free(command->culprit);
+    command->refused_count = 0;
+    command->unclustered = 0;
+    memset(command->missing, 0, sizeof command->missing);
+    command->culprit = cpti_culprit_new(NULL, command->kind->by);
+    if (command->culprit == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = add_samples(command);
+    status = cpti_exit_last(status, check_kind(command));
+    for (unsigned i = 0; i < 2 && command->kind->by == CPTI_CULPRIT_BY_REPLICA; i++) {
+        command->missing[i] = cpti_culprit_visits(command->culprit, i, false);
+    }
+    if (status != CPTI_EXIT_USAGE) {
+        status = cpti_exit_last(status, check_cluster(command));
+    }
+    if (status == CPTI_EXIT_USAGE) {
+        return status;
+    }
+    status = cpti_exit_last(
+        status, cpti_status_exit(cpti_culprit_judge(command->culprit, command->seed)));
+    if (command->key != NULL && cpti_culprit_suspect_count(command->culprit) == 0) {
+        return cpti_usage("option '--by': no value of '%s' has one operation in both "
+                          "sets, so none can be compared with itself; the arms of an "
+                          "experiment are compared by 'cpt diff'",
+                          cpti_quoted(command->key));
+    }
+    return status;
+}
+
+/* A cpti_sampled_fn: looks at the attributes of a record. */
+static int look_for_keys(void *context, const struct cpti_sampled *sampled,
+                         const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct culprit_command *command = context;
+
+    (void)sampled;
+    (void)path;
+    return cpti_status_exit(
+        cpti_nested_add(command->nested, record, (unsigned)command->side));
+}
+
+/* Whether it says something that clusters may take back. */
+static bool says_much(const struct cpti_culprit *culprit)
+{
+    return cpti_culprit_verdict(culprit) != CPTI_VERDICT_NONE || rows_of(culprit) > 0;
+}
+
+/*
+ * Where the arms of an experiment were drawn by user, chance dealt users, not requests.
+ * Then what stands out among requests has to do so among users, too. It shows: each
+ * user is in one arm.
+ */
+static int doubt_requests(struct culprit_command *command)
+{
+    const char *key = NULL;
+    int status = CPTI_EXIT_DONE;
+
+    command->nested = cpti_nested_new();
+    if (command->nested == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        command->side = (enum cpti_culprit_side)i;
+        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
+                                                             look_for_keys, command));
+    }
+    for (size_t i = 0; command->hint[0] == '\0' && says_much(command->culprit) &&
+                       (key = cpti_nested_key(command->nested, i)) != NULL;
+         i++) {
+        const enum cpti_verdict verdict = cpti_culprit_verdict(command->culprit);
+        const size_t row_count = rows_of(command->culprit);
+
+        command->cluster = key;
+        status = cpti_exit_last(status, compare(command));
+        if (cpti_culprit_verdict(command->culprit) < verdict ||
+            rows_of(command->culprit) < row_count) {
+            (void)snprintf(command->hint, sizeof command->hint, "%s", key);
+        }
+    }
+    return status;
+}
+
+static int judge(struct culprit_command *command)
+{
+    int status = CPTI_EXIT_DONE;
+
+    command->visits = cpt_path_new(NULL);
+    if (command->visits == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        status = cpti_exit_last(status, gather_set(command, i));
+        if (status != CPTI_EXIT_DONE && command->sets[i].sample.count == 0) {
+            return status;
+        }
+    }
+    command->cluster = cpti_value(command->arguments, "cluster");
+    status = cpti_exit_last(status, compare(command));
+    if (status == CPTI_EXIT_USAGE ||
+        (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error"))) {
+        return status;
+    }
+    if (command->cluster == NULL && command->culprit != NULL &&
+        cpti_culprit_are_concurrent(command->culprit) && says_much(command->culprit)) {
+        status = cpti_exit_last(status, doubt_requests(command));
+    }
+    return command->culprit != NULL ? cpti_exit_last(status, show(command)) : status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct culprit_command command = {.arguments = arguments, .rows_max = ROWS_DEFAULT};
+    int status = init_command(&command);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = judge(&command);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        cpti_selection_deinit(&command.sets[i].selection);
+        cpti_sample_deinit(&command.sets[i].sample);
+        cpti_seen_free(command.sets[i].seen);
+    }
+    cpti_culprit_free(command.culprit);
+    cpti_nested_free(command.nested);
+    cpt_path_free(command.visits);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"base", 'b', "EXPR",
+     "the requests to compare with: KEY=VALUE, or several separated by commas, which "
+     "must all hold"},
+    {"new", 'n', "EXPR", "the requests to compare"},
+    {"by", 0, "WHAT",
+     "who is looked for: service (the default), name, edge, operation, replica or "
+     "attribute:KEY",
+     CPTI_CULPRIT_KIND_WORDS},
+    {"cluster", 0, "KEY",
+     "deal the requests with one value of KEY together, as they resemble each other: "
+     "an attribute, method, status or minute"},
+    {"top", 't', "COUNT", "print at most COUNT rows as text; default: 10"},
+    {"sample", 0, "COUNT",
+     "compare at most COUNT requests of each set, drawn at random; default: 10000"},
+    {"seed", 0, "NUMBER",
+     "draw other requests and resamples; the same NUMBER gives the same answer; "
+     "default: 1"},
+    {"json", 'j', NULL, "print one JSON object"},
+    CPTI_CAPPED_OPTION("the first rows"),
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt culprit yesterday.cptlog now.cptlog", "which service to call"},
+    {"cpt culprit before.json.gz now.json.gz",
+     "the same from spans of Jaeger, Zipkin or OpenTelemetry"},
+    {"cpt culprit --by name --base build=41 --new build=42 logs/",
+     "which component a release made slower"},
+    {"cpt culprit --by attribute:tenant yesterday.cptlog now.cptlog",
+     "whose requests became slower"},
+    {0},
+};
+
+const struct cpti_command cpti_command_culprit = {
+    .name = "culprit",
+    .summary = "print which service became slower, and how sure that is",
+    .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
+    .description =
+        "Compares two sets of requests, before and during a trouble, and says which "
+        "service to call: the one of which everything that touches it became slower, "
+        "or its own time, or that of one operation; in all requests, or in some. What "
+        "touches it is its own time in each of its visits, and the time between "
+        "services in each call of it and by it. A difference of times ('cpt diff') "
+        "accuses callers and those that are called by all.\n"
+        "\n"
+        "The first lines are the verdict:\n"
+        "\n"
+        "  C: 4 of 5 frames slower, \u00d72.3, first in 97 % of resamples\n"
+        "  either C, or B: a caller may only wait for what it calls\n"
+        "  not sure: C or B\n"
+        "  no service stands out\n"
+        "\n"
+        "'either' are those that the input cannot tell apart, however much there is of "
+        "it: a caller of a slow service may only wait for it, and an operation for a "
+        "worker that another one of its service has; without spans of the "
+        "caller's side the network looks like time of the caller; of calls side by "
+        "side only the slowest is on the path, so that one may be slower where it is "
+        "only because another one is. "
+        "Several lines of the first kind are several culprits; what the first one "
+        "explains no longer counts for the next. Then the services by rank, those that "
+        "chance does not explain before those that it does:\n"
+        "\n"
+        "  score    how far it became slower, by the logarithm of factors\n"
+        "  factor   how many times longer the times became that gave it its score\n"
+        "  slower   of its frames (its own time; each caller; each callee), those\n"
+        "           that are slower in 95 % of resamples\n"
+        "  first    part of the resamples in which it is the first\n"
+        "  p        how often chance alone makes any service stand out as far\n"
+        "  calls    its visits or calls in the new set\n"
+        "\n"
+        "The verdict is sure if the first service is first, and at least 1.3 times "
+        "slower, in 90 % of resamples of requests, if chance does that at most once in "
+        "a hundred times, and if it is at least six times as far off as the other "
+        "frames are from each other: two minutes of one system differ, too. With sets "
+        "of one time, as two arms of an experiment, 1.05 times and three times as far "
+        "are enough. Services with fewer than five calls in a "
+        "set are named apart.\n"
+        "\n"
+        "A second table has what changed in structure, if something did, whatever time "
+        "it takes: calls that vanished, are new, or are more or less often made; calls "
+        "that were side by side and are one after the other, or the other way round; "
+        "and operations that fail more or less often although no call of them does. It "
+        "says how often that is in each set, and p, how often chance makes any such "
+        "change as large; of at most 0.005 it is told. Requests are compared with "
+        "those of the same entry operation. Structure is compared only of spans and of "
+        "logs of 'cpt import --visits', and if all requests of a set were as likely to "
+        "be kept.",
+    .description_rest =
+        "With --by name the components of services are compared, with --by edge the "
+        "calls of one service by another, with --by operation the methods of services, "
+        "with --by replica the visits of a service on one host, 'service@host', which "
+        "spans and logs of 'cpt import --visits' name. With --by attribute:KEY the "
+        "values of an attribute are: which tenant or region became slower than the "
+        "others, by the latencies of requests with one entry and method. An attribute "
+        "each value of which is in one set only, as the arm of an experiment, is "
+        "refused.\n"
+        "\n" CPTI_SELECT_TEXT " Only here requests of several entry services may be in "
+        "one set.\n"
+        "\n" CPTI_COUNT_TEXT "\n\n"
+        "With --json the object has verdict (sure, either, unsure or none) and "
+        "services by "
+        "rank, each with service, score, frames, frames_slower, factor, share, p and "
+        "more, and structure, which is null where it cannot be compared. Later "
+        "versions may add fields.",
+    .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    .takes_folders = true,
+    .takes_spans = true,
+    .takes_visits = true,
+};

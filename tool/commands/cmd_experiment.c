@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_experiment.c - cpt experiment: what a slower task cost, measured and predicted
+ *
+ *      logs, graphs --> rows (experiment_rows.h) --> a table of all frames
+ *      logs of any day --> how long an experiment must last (--plan)
+ *      options --> a line in a file of settings (--write)
+ */
+#include "tool/base/amounts.h"
+#include "tool/table/capped.h"
+#include "tool/table/json_write.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/table/table.h"
+#include "tool/experiment/experiment_rows.h"
+#include "tool/experiment/experiment_write.h"
+#include "tool/gather/gather.h"
+#include "tool/requests/log_walk.h"
+#include "tool/print/tree_print.h"
+#include "aggregate/cpt_sizing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { BAR_CELLS = 10 };
+
+/* One run of the command. */
+struct experiment {
+    const struct cpti_arguments *arguments;
+    struct cpti_experiment_rows rows;
+    struct cpti_kept_counts kept;
+    uint64_t bytes_max;
+    bool has_graphs;
+};
+
+/* --- Gathering --- */
+
+static int add_request(void *context, const struct cpt_record *record,
+                       const struct cpt_path *path, uint64_t weight)
+{
+    struct experiment *experiment = context;
+
+    (void)path;
+    return cpti_status_exit(
+        cpti_experiment_rows_add(&experiment->rows, record, weight));
+}
+
+static bool needs_no_path(const void *context, const struct cpt_record *record)
+{
+    (void)context;
+    (void)record;
+    return false;
+}
+
+static int add_graphs(struct experiment *experiment)
+{
+    struct cpti_arguments files;
+    struct cpti_kept_options options = {.visit = cpti_experiment_rows_predict,
+                                        .context = &experiment->rows};
+    int status = cpti_kept_option(experiment->arguments, "graphs", &files);
+
+    options.files = files.operands;
+    options.file_count = files.operand_count;
+    experiment->has_graphs = options.file_count != 0;
+    if (status == CPTI_EXIT_DONE && experiment->has_graphs) {
+        status = cpti_kept_graphs(&options, &experiment->kept);
+    }
+    cpti_arguments_deinit(&files);
+    return status;
+}
+
+/* --- As JSON --- */
+
+static void put_row(struct cpti_json *json, const struct cpti_experiment_row *row)
+{
+    cpti_json_row(json);
+    cpti_json_open(json, NULL, '{');
+    cpti_json_text(json, "frame", row->frame);
+    cpti_json_ns(json, "delta_ns", (double)row->delta_ns);
+    cpti_json_text(json, "kind", row->burns ? "burn" : "wait");
+    cpti_json_unsigned(json, "plain_requests", row->plain_count);
+    cpti_json_unsigned(json, "delayed_requests", row->delayed_count);
+    cpti_json_rough(json, "sensitivity", row->is_measured ? row->sensitivity : NAN);
+    cpti_json_rough(json, "low", row->is_measured ? row->low : NAN);
+    cpti_json_rough(json, "high", row->is_measured ? row->high : NAN);
+    cpti_json_rough(json, "q", row->q_value);
+    cpti_json_text(json, "doubt", row->doubt);
+    cpti_json_rough(json, "predicted", row->is_predicted ? row->prediction : NAN);
+    cpti_json_rough(json, "predicted_error",
+                    row->is_predicted ? row->prediction_error : NAN);
+    cpti_json_unsigned(json, "graphs", row->predicted.present_count);
+    if (row->is_compared) {
+        cpti_json_bool(json, "agrees", row->agrees);
+    } else {
+        cpti_json_null(json, "agrees");
+    }
+    cpti_json_close(json);
+}
+
+static size_t agreeing(const struct cpti_experiment_rows *rows, size_t *compared)
+{
+    size_t count = 0;
+
+    *compared = 0;
+    for (size_t i = 0; i < rows->row_count; i++) {
+        const struct cpti_experiment_row *row = &rows->rows[i];
+
+        *compared += row->is_compared;
+        count += row->is_compared && row->agrees;
+    }
+    return count;
+}
+
+static void put(const struct experiment *experiment, size_t row_max)
+{
+    const struct cpti_experiment_rows *rows = &experiment->rows;
+    struct cpti_json json = {.file = stdout};
+    size_t compared = 0;
+    const size_t agree = agreeing(rows, &compared);
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "requests", rows->request_count);
+    cpti_json_unsigned(&json, "other_requests", rows->others_count);
+    cpti_json_unsigned(&json, "graphs", rows->graph_count);
+    cpti_json_unsigned(&json, "delayed_graphs", rows->delayed_graph_count);
+    cpti_json_unsigned(&json, "compared", compared);
+    cpti_json_unsigned(&json, "agree", agree);
+    cpti_json_open(&json, "rows", '[');
+    for (size_t i = 0; i < rows->row_count && i < row_max; i++) {
+        put_row(&json, &rows->rows[i]);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    if (experiment->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows",
+                           rows->row_count > row_max ? rows->row_count - row_max : 0);
+        cpti_json_close(&json);
+    }
+    cpti_json_close(&json);
+}
+
+/* --- As a table --- */
+
+/* "######.|.." from 0 to 1, '|' where it was predicted. */
+static const char *bar_text(const struct cpti_experiment_row *row,
+                            char text[BAR_CELLS + 1])
+{
+    for (int i = 0; i < BAR_CELLS; i++) {
+        text[i] =
+            row->is_measured && row->sensitivity * BAR_CELLS >= i + 0.5 ? '#' : '.';
+    }
+    if (row->is_predicted) {
+        const double at = fmin(fmax(row->prediction, 0), 1) * (BAR_CELLS - 1);
+
+        text[(int)(at + 0.5)] = '|';
+    }
+    text[BAR_CELLS] = '\0';
+    return text;
+}
+
+static const char *verdict_of(const struct cpti_experiment_row *row)
+{
+    if (!row->is_compared) {
+        return "-";
+    }
+    return row->agrees ? "yes" : "no";
+}
+
+static void add_row(struct cpti_table *table, const struct cpti_experiment_row *row)
+{
+    char bar[BAR_CELLS + 1];
+    char ms[32];
+
+    if (row->is_measured) {
+        cpti_table_cell(table, "%.2f", row->sensitivity);
+        cpti_table_cell(table, "%.2f to %.2f", row->low, row->high);
+    } else {
+        cpti_table_cell(table, "-");
+        cpti_table_cell(table, "-");
+    }
+    cpti_table_cell(table, row->is_predicted ? "%.2f" : "-", row->prediction);
+    cpti_table_cell(table, "%s", verdict_of(row));
+    cpti_table_cell(table, row->q_value < 0.001 ? "<0.001" : "%.3f", row->q_value);
+    cpti_table_cell(table, "%" PRIu64, row->plain_count + row->delayed_count);
+    cpti_table_cell(table, "%s", bar_text(row, bar));
+    cpti_table_cell(table, "%s", cpti_ms((double)row->delta_ns, ms));
+    cpti_table_cell(table, "%s%s", cpti_quoted(row->frame),
+                    row->burns ? " (burn)" : "");
+}
+
+static int print(const struct experiment *experiment, size_t row_max)
+{
+    static const char *const headings[] = {"measured", "95 %",     "predicted",
+                                           "agree",    "q",        "n",
+                                           "0  ..  1", "delay ms", "frame"};
+    const struct cpti_experiment_rows *rows = &experiment->rows;
+    struct cpti_table table = cpti_table_of(headings, 9);
+    size_t compared = 0;
+    const size_t agree = agreeing(rows, &compared);
+    int status = CPTI_EXIT_DONE;
+
+    (void)printf("requests that took part in experiments: %" PRIu64
+                 ", that did not: %" PRIu64 "\n",
+                 rows->request_count, rows->others_count);
+    for (size_t i = 0; i < rows->row_count && i < row_max; i++) {
+        add_row(&table, &rows->rows[i]);
+    }
+    status = cpti_table_print(&table);
+    if (status == CPTI_EXIT_DONE && rows->row_count > row_max) {
+        (void)printf("%zu more row%s\n", rows->row_count - row_max,
+                     rows->row_count - row_max == 1 ? "" : "s");
+    }
+    if (status == CPTI_EXIT_DONE && compared != 0) {
+        (void)printf(
+            "frames that agree with the prediction: %zu of %zu; graphs: %" PRIu64 "\n",
+            agree, compared, rows->graph_count);
+    }
+    return status;
+}
+
+static int print_first(void *context, size_t row_max)
+{
+    const struct experiment *experiment = context;
+
+    if (!cpti_has(experiment->arguments, "json")) {
+        return print(experiment, row_max);
+    }
+    put(experiment, row_max);
+    return CPTI_EXIT_DONE;
+}
+
+/* Whether a row before @index is of the same frame, with another delay. */
+static bool was_named(const struct cpti_experiment_rows *rows, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(rows->rows[i].frame, rows->rows[index].frame) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What must be known about the rows beside their numbers. */
+static void warn(const struct experiment *experiment)
+{
+    const struct cpti_experiment_rows *rows = &experiment->rows;
+
+    if (rows->malformed_count != 0) {
+        cpti_warn("records that are left out, as their arm is malformed: %" PRIu64,
+                  rows->malformed_count);
+    }
+    for (size_t i = 0; i < rows->row_count; i++) {
+        const struct cpti_experiment_row *row = &rows->rows[i];
+        char ms[32];
+
+        if (rows->graph_count != 0 && !row->is_predicted && !was_named(rows, i)) {
+            cpti_warn("no graph has a task '%s': is the name right?",
+                      cpti_quoted(row->frame));
+        }
+        if (row->doubt[0] != '\0') {
+            cpti_warn("do not trust the row of '%s' with %s of %s ms: %s",
+                      cpti_quoted(row->frame), row->burns ? "a burn" : "a wait",
+                      cpti_ms((double)row->delta_ns, ms), row->doubt);
+        }
+    }
+}
+
+static int show(struct experiment *experiment)
+{
+    const struct cpti_capped capped = {.bytes_max = experiment->bytes_max,
+                                       .print = print_first,
+                                       .context = experiment,
+                                       .row_count = experiment->rows.row_count};
+    int status = CPTI_EXIT_DONE;
+
+    if (experiment->rows.request_count == 0) {
+        return cpti_failed("no request took part in an experiment: "
+                           "see docs/experiments.md");
+    }
+    status = add_graphs(experiment);
+    if (cpti_experiment_rows_finish(&experiment->rows) != CPT_OK) {
+        return cpti_failed("out of memory");
+    }
+    warn(experiment);
+    return cpti_exit_last(status, cpti_capped_print(&capped));
+}
+
+static int report(struct experiment *experiment)
+{
+    struct cpti_gather gather = {
+        .request = add_request, .needs_path = needs_no_path, .context = experiment};
+    bool is_usable = false;
+    int status = cpti_gather_arguments(&gather, experiment->arguments, &is_usable);
+
+    if (is_usable && gather.met_tree) {
+        status = cpti_usage("a tree does not know the arms of its requests; give the "
+                            "path log it was made from");
+    } else if (is_usable) {
+        status = cpti_exit_last(status, show(experiment));
+    }
+    cpt_tree_free(gather.tree);
+    cpti_experiment_rows_free(&experiment->rows);
+    return status;
+}
+
+/* --- How long it must last --- */
+
+/* The one value of @option, @otherwise without it. */
+static int read_one(const struct cpti_arguments *arguments, const char *option,
+                    enum cpti_unit unit, double otherwise, double *value)
+{
+    double values[CPTI_AMOUNTS_MAX];
+    size_t count = 0;
+    const char *text = cpti_value(arguments, option);
+    int status = CPTI_EXIT_DONE;
+
+    *value = otherwise;
+    if (text == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    status = cpti_amounts(option, text, unit, values, &count);
+    if (status == CPTI_EXIT_DONE && count != 1) {
+        return cpti_usage("option '--%s' takes one value", option);
+    }
+    *value = values[0];
+    return status;
+}
+
+struct plan {
+    double delta_ns;
+    double within;
+    double frames;
+    struct cpt_sizing sizing;
+};
+
+static int read_plan(const struct cpti_arguments *arguments, struct plan *plan)
+{
+    double rate = 0;
+    int status = read_one(arguments, "delta", CPTI_UNIT_TIME, 5e6, &plan->delta_ns);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = read_one(arguments, "within", CPTI_UNIT_NONE, 0.1, &plan->within);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_one(arguments, "frames", CPTI_UNIT_NONE, 1, &plan->frames);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_one(arguments, "rate", CPTI_UNIT_NONE, 0, &rate);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_one(arguments, "probability", CPTI_UNIT_NONE, 0,
+                          &plan->sizing.probability);
+    }
+    if (status == CPTI_EXIT_DONE && plan->sizing.probability > 1) {
+        return cpti_usage("option '--probability' takes a part of 1, such as 0.01");
+    }
+    plan->sizing.struct_bytes = sizeof plan->sizing;
+    plan->sizing.within_ns = plan->within * plan->delta_ns;
+    plan->sizing.rate = rate;
+    return status;
+}
+
+/* Without --probability requests are traced as those in the logs were. */
+static void complete_plan(struct plan *plan, const struct cpt_tree *tree)
+{
+    if (plan->sizing.probability > 0) {
+        plan->sizing.deviation_ns = cpt_sizing_deviation_ns(tree);
+    } else {
+        plan->sizing.probability =
+            (double)cpt_tree_request_count(tree) / cpt_tree_weight(tree);
+    }
+}
+
+static void print_plan(const struct plan *plan, const struct cpt_tree *tree,
+                       bool is_json)
+{
+    const struct cpt_sizing_need need =
+        cpt_sizing_need(&plan->sizing, tree, CPT_SIZING_DIFFERENCE);
+    const double frame_seconds = 2 * need.seconds; /* NAN without a rate */
+    struct cpti_json json = {.file = stdout};
+    char text[32];
+
+    if (is_json) {
+        cpti_json_open(&json, NULL, '{');
+        cpti_json_ns(&json, "delta_ns", plan->delta_ns);
+        cpti_json_rough(&json, "within", plan->within);
+        cpti_json_float(&json, "frames", plan->frames);
+        cpti_json_float(&json, "frame_traced_requests", 2 * need.traced);
+        cpti_json_float(&json, "frame_requests", 2 * need.all);
+        cpti_json_rough(&json, "frame_seconds", frame_seconds);
+        cpti_json_rough(&json, "seconds", frame_seconds * plan->frames);
+        cpti_json_close(&json);
+        return;
+    }
+    (void)printf("to know the sensitivity of a frame to \u00b1%g, with a delay of %s "
+                 "ms:\n\n"
+                 "a frame needs %.0f requests; of these %.0f are traced, half of them "
+                 "delayed\n",
+                 plan->within, cpti_ms(plan->delta_ns, text), 2 * need.all,
+                 2 * need.traced);
+    if (!isnan(frame_seconds)) {
+        (void)printf("%.0f s a frame, %.0f s in all; frames: %.0f\n\n"
+                     "experiment = delta %gms; guard ...; frames ...; each %.0fs; for "
+                     "%.0fs\n",
+                     ceil(frame_seconds), ceil(frame_seconds) * plan->frames,
+                     plan->frames, plan->delta_ns / 1e6, ceil(frame_seconds),
+                     ceil(frame_seconds) * plan->frames);
+    }
+}
+
+static int plan(const struct cpti_arguments *arguments)
+{
+    struct plan plan = {0};
+    struct cpt_tree *tree = NULL;
+    bool is_usable = false;
+    int status = read_plan(arguments, &plan);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_operands(arguments, &tree, &is_usable);
+    }
+    if (is_usable && cpt_tree_request_count(tree) < 2) {
+        status = cpti_failed("one request does not tell how much requests vary");
+    } else if (is_usable) {
+        complete_plan(&plan, tree);
+        print_plan(&plan, tree, cpti_has(arguments, "json"));
+    }
+    cpt_tree_free(tree);
+    return status;
+}
+
+/* --- The command --- */
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct experiment experiment = {.arguments = arguments};
+    const int status = cpti_capped_option(arguments, &experiment.bytes_max);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (cpti_has(arguments, "write")) {
+        return arguments->operand_count == 0
+                   ? cpti_experiment_file(arguments)
+                   : cpti_usage("with '--write' there are no logs");
+    }
+    if (arguments->operand_count == 0) {
+        return cpti_usage("which logs? See 'cpt experiment --help'");
+    }
+    return cpti_has(arguments, "plan") ? plan(arguments) : report(&experiment);
+}
+
+static const struct cpti_option options[] = {
+    {"asked", 0, "RATE",
+     "with --write: obey callers up to --delta, RATE such as 100/s"},
+    {"burn", 0, NULL, "with --write: compute, instead of waiting"},
+    {"delta", 0, "TIME", "with --plan and --write: the delay, such as 5ms"},
+    {"each", 0, "TIME", "with --write: the turn of a frame, such as 60s"},
+    {"for", 0, "TIME", "with --write: how long in all, such as 1800s"},
+    {"frames", 0, "WHICH",
+     "with --write: all, or names and commas; with --plan: how many; default: 1"},
+    {"graphs", 'g', "FILE",
+     "predict from the kept graphs or spans in FILE, or in a folder; may repeat"},
+    {"guard", 0, "TIME", "with --write: stop when requests take longer"},
+    {"json", 'j', NULL, "print one JSON object with rows"},
+    CPTI_CAPPED_OPTION("the most sensitive frames"),
+    {"off", 0, NULL, "with --write: end the experiment"},
+    {"plan", 0, NULL, "print how many requests an experiment needs, and how long"},
+    {"probability", 0, "PART",
+     "with --plan: of all requests that will be traced; default: as in the logs"},
+    {"rate", 0, "COUNT", "with --plan: requests that arrive in a second"},
+    {"share", 0, "PART", "with --write: the part that is delayed; default: 0.5"},
+    {"within", 0, "NUMBER", "with --plan: how exactly to know it; default: 0.1"},
+    {"write", 0, "FILE", "put an experiment into the file of settings FILE"},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt experiment paths.cptlog", "what a slower task has cost, frame by frame"},
+    {"cpt experiment -g a.jsonl -g b.jsonl paths.cptlog",
+     "beside what the spans of those services predict"},
+    {"cpt experiment --plan --delta 5ms --rate 200 --probability 0.05 paths.cptlog",
+     "how long it takes to know a sensitivity to \u00b10.1"},
+    {"cpt experiment --write front.conf --delta 5ms --guard 250ms --frames all",
+     "begin one: the service that reads this file delays each of its tasks"},
+    {"cpt experiment --write front.conf --off", "end it"},
+    {0},
+};
+
+const struct cpti_command cpti_command_experiment = {
+    .name = "experiment",
+    .summary = "print what a slower task cost: measured, beside what graphs predict",
+    .usages = {"[OPTION]... LOG...", "--write FILE [OPTION]..."},
+    .description =
+        "An operator can let a service delay one task after the other in a random half "
+        "of its traced requests (docs/experiments.md says how, and what stops it). The "
+        "records say which task, and whether it was delayed. This prints, for each "
+        "task, its sensitivity: the difference of the mean latencies of both halves, "
+        "divided by the delay. 1: every request waits for the task. 0: something else "
+        "takes longer in any case, so making the task faster gives nothing.\n"
+        "\n"
+        "The interval has the true sensitivity with 95 % confidence. q: of the tasks "
+        "with a q up to 0.05, at most one in twenty has no effect at all. n: requests "
+        "of both halves. A task with several delays has a row for each.\n"
+        "\n"
+        "With --graphs the same number is predicted from kept graphs, or spans with "
+        "notes of our services as 'cpt slack' reads them: each request is replayed "
+        "with the delay before the task; what the response would come later, divided "
+        "by the delay, is the mean of max(0, delay - slack) / delay. Requests that "
+        "were "
+        "delayed themselves are left out. 'agree' says whether both may be equal, but "
+        "for 0.05: no means that they differ by more, with 95 % confidence. In "
+        "the bar, from 0 to 1, '|' is the prediction.\n"
+        "\n"
+        "With --plan the logs are requests of any day, which say how much latencies "
+        "vary; it prints how many requests make an experiment as exact as --within.\n"
+        "\n"
+        "With --write it replaces the experiment in a file of settings (--settings of "
+        "the service), or with --asked the permission of a callee; all other lines "
+        "stay. A file that a service would refuse is not written.",
+    .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 0,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    .takes_folders = true,
+};

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_slack.c - cpt slack: what a shorter frame would give back
+ *
+ *      files --> a dag each (kept_graphs.h) --> measures of frames --> averages
+ *
+ * A path says where the time was. Here all that our services noted of a request is
+ * measured (cpt_dag.h): how much longer a frame could take, and by how much the
+ * response would come earlier without it.
+ */
+#include "tool/table/capped.h"
+#include "tool/base/command.h"
+#include "tool/table/json_write.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/table/table.h"
+#include "tool/folds/weighted.h"
+#include "tool/requests/kept_graphs.h"
+#include "tool/print/quantile_print.h"
+#include "tool/print/tree_print.h"
+#include "tool/select/select.h"
+#include "cpt/cpt_name.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 1 << 16, KINDS = CPT_DAG_NETWORK + 1, PRINTED_MAX = 40 };
+
+/* What the gains of one request may cost: seconds. */
+static const uint64_t work_max = (uint64_t)1 << 32;
+
+static const char *const kind_words[KINDS] = {
+    [CPT_DAG_STEP] = "work", [CPT_DAG_CALL] = "call", [CPT_DAG_QUEUE] = "queue",
+    [CPT_DAG_LOCK] = "lock", [CPT_DAG_WAIT] = "wait", [CPT_DAG_NETWORK] = "network"};
+
+/* A frame in all requests; weighted sums of ns. */
+struct row {
+    cpt_name_id name;
+    unsigned kind; /* enum cpt_dag_kind */
+    uint64_t request_count;
+    double needed_weight; /* of requests whose response waited for it */
+    struct cpti_weighted path;
+    struct cpti_weighted drag;
+    struct cpti_weighted gain;
+    double slack; /* of those */
+    double free;
+    uint32_t flags;
+};
+
+struct slack {
+    struct cpti_kept_options kept;
+    struct cpti_kept_counts counts;
+    struct cpt_names *names;
+    struct row *rows;
+    uint32_t *numbers; /* of the rows + 1, by name and kind */
+    size_t row_count, row_capacity, number_capacity, numbered;
+    struct cpti_weights requests;
+    uint64_t inexact_count; /* the longest path is not the latency */
+    struct cpti_weighted latency;
+};
+
+/* --- Gathering --- */
+
+static cpt_status row_of(struct slack *slack, const struct cpt_dag_name *frame,
+                         struct row **row)
+{
+    cpt_name_id id = 0;
+    size_t at = 0;
+    cpt_status status = cpt_names_add(slack->names, frame->name, &id);
+
+    if (status == CPT_OK) {
+        at = (size_t)id * KINDS + frame->kind;
+        status = cpt_alloc_grow(NULL, (void **)&slack->numbers, &slack->number_capacity,
+                                (size_t)(id + 1) * KINDS, (size_t)ROWS_MAX * KINDS,
+                                sizeof *slack->numbers);
+    }
+    if (status == CPT_OK) {
+        for (; slack->numbered < slack->number_capacity; slack->numbered++) {
+            slack->numbers[slack->numbered] = 0;
+        }
+        if (slack->numbers[at] == 0) {
+            status =
+                cpt_alloc_grow(NULL, (void **)&slack->rows, &slack->row_capacity,
+                               slack->row_count + 1, ROWS_MAX, sizeof *slack->rows);
+        }
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (slack->numbers[at] == 0) {
+        slack->rows[slack->row_count++] = (struct row){.name = id, .kind = frame->kind};
+        slack->numbers[at] = (uint32_t)slack->row_count;
+    }
+    *row = &slack->rows[slack->numbers[at] - 1];
+    return CPT_OK;
+}
+
+static void add_frame(struct row *row, const struct cpt_dag_frame *frame, double weight)
+{
+    row->request_count++;
+    cpti_weighted_add(&row->path, weight, (double)frame->path_ns);
+    cpti_weighted_add(&row->drag, weight, (double)frame->drag_ns);
+    cpti_weighted_add(&row->gain, weight, (double)frame->gain_ns);
+    row->flags |= frame->flags & ~(uint32_t)CPT_DAG_NOT_NEEDED;
+    if (frame->slack_ns != CPT_DAG_UNBOUNDED) {
+        row->needed_weight += weight;
+        row->slack += weight * (double)frame->slack_ns;
+        row->free += weight * (double)frame->free_ns;
+    }
+}
+
+/* Whether the gains of a request cost too much: each frame on the path costs a walk of
+ * the whole dag. Requests have few names; a file may say anything. */
+static bool is_too_much(const struct cpt_dag_shape *shape,
+                        const struct cpt_dag_measure *measures)
+{
+    uint64_t frames = 0;
+
+    for (uint32_t i = 0; i < shape->node_count; i++) {
+        frames += (measures[i].flags & CPT_DAG_ON_PATH) != 0;
+    }
+    frames = frames < shape->frame_count ? frames : shape->frame_count;
+    return frames * ((uint64_t)shape->node_count + shape->edge_count) > work_max;
+}
+
+/* All frames of a request, which have rows. */
+static void add_frames(struct slack *slack, const struct cpt_dag_recorded *recorded,
+                       const struct cpt_dag_frame *frames, double weight)
+{
+    for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
+        struct row *row = NULL;
+
+        if (row_of(slack, &recorded->frames[i], &row) == CPT_OK) {
+            add_frame(row, &frames[i], weight);
+        }
+    }
+}
+
+/* A cpti_kept_fn. */
+static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
+{
+    struct slack *slack = context;
+    const struct cpt_dag *dag = graph->dag;
+    const struct cpt_dag_recorded *recorded = graph->recorded;
+    const struct cpt_dag_shape *shape = &recorded->shape;
+    struct cpt_dag_measure *measures =
+        cpt_alloc_array(NULL, NULL, shape->node_count, sizeof *measures);
+    struct cpt_dag_frame *frames =
+        cpt_alloc_array(NULL, NULL, shape->frame_count, sizeof *frames);
+    cpt_status status = measures != NULL && frames != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        status = cpt_dag_measure(dag, measures);
+    }
+    if (status == CPT_OK && is_too_much(shape, measures)) {
+        status = CPT_LIMIT;
+    }
+    if (status == CPT_OK) {
+        status = cpt_dag_frames(dag, measures, frames);
+    }
+    for (uint32_t i = 0; i < shape->frame_count && status == CPT_OK; i++) {
+        struct row *row = NULL;
+
+        status = row_of(slack, &recorded->frames[i], &row);
+    }
+    if (status == CPT_OK) { /* each frame has a row: all of them count, or none */
+        const double weight = cpti_weight_of(graph->probability);
+
+        add_frames(slack, recorded, frames, weight);
+        cpti_weights_add(&slack->requests, weight);
+        cpti_weighted_add(&slack->latency, weight, (double)graph->latency_ns);
+        slack->inexact_count += cpt_dag_latency_ns(dag) != graph->latency_ns;
+    }
+    cpt_alloc_free(NULL, measures);
+    cpt_alloc_free(NULL, frames);
+    return status;
+}
+
+/* --- Printing --- */
+
+static int compare(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t both = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = both != 0 ? memcmp(left.data, right.data, both) : 0;
+
+    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
+static const struct slack *sorted; /* qsort() has no context */
+
+static int by_gain(const void *left, const void *right)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+    const double keys[][2] = {{a->gain.wx, b->gain.wx}, {a->path.wx, b->path.wx}};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (keys[i][0] != keys[i][1]) {
+            return keys[i][0] > keys[i][1] ? -1 : 1;
+        }
+    }
+    if (a->name != b->name) {
+        return compare(cpt_names_at(sorted->names, a->name),
+                       cpt_names_at(sorted->names, b->name));
+    }
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static void put_ns(struct cpti_json *json, const char *key, double sum, double weight)
+{
+    if (weight == 0) {
+        cpti_json_null(json, key);
+    } else {
+        cpti_json_ns(json, key, sum / weight);
+    }
+}
+
+/* A mean with the ends of its interval, which are null if they are not known. */
+static void put_mean(struct cpti_json *json, const struct slack *slack,
+                     const struct cpti_weighted *value, const char *const keys[3])
+{
+    const struct cpt_mean mean = cpti_weighted_mean(value, &slack->requests);
+
+    cpti_json_ns(json, keys[0], mean.mean_ns);
+    cpti_interval_json(json, keys[1], keys[2], &mean);
+}
+
+/* As many of equal weight would be worth as much. */
+static double effective_count(const struct slack *slack)
+{
+    return slack->requests.sums[0] * slack->requests.sums[0] / slack->requests.sums[1];
+}
+
+static bool is_weighted(const struct slack *slack)
+{
+    return slack->requests.sums[0] > (double)slack->requests.count;
+}
+
+static size_t rest_count(const struct slack *slack, size_t row_max)
+{
+    return slack->row_count > row_max ? slack->row_count - row_max : 0;
+}
+
+/* Gains do not add up, but times on the path do. */
+static double rest_path(const struct slack *slack, size_t row_max)
+{
+    double path = 0;
+
+    for (size_t i = row_max; i < slack->row_count; i++) {
+        path += slack->rows[i].path.wx;
+    }
+    return path;
+}
+
+static void put(const struct slack *slack, size_t row_max)
+{
+    static const char *const latency[] = {"latency_ns", "latency_low_ns",
+                                          "latency_high_ns"};
+    static const char *const gain[] = {"gain_ns", "gain_low_ns", "gain_high_ns"};
+    static const char *const drag[] = {"drag_ns", "drag_low_ns", "drag_high_ns"};
+    static const char *const path[] = {"path_ns", "path_low_ns", "path_high_ns"};
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "requests", slack->requests.count);
+    cpti_json_rough(&json, "effective_requests", effective_count(slack));
+    cpti_json_unsigned(&json, "without_notes", slack->counts.others);
+    cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
+    cpti_json_unsigned(&json, "inexact", slack->inexact_count);
+    put_mean(&json, slack, &slack->latency, latency);
+    cpti_json_open(&json, "frames", '[');
+    for (size_t i = 0; i < slack->row_count && i < row_max; i++) {
+        const struct row *row = &slack->rows[i];
+
+        cpti_json_row(&json);
+        cpti_json_open(&json, NULL, '{');
+        cpti_json_bytes(&json, "name", cpt_names_at(slack->names, row->name));
+        cpti_json_text(&json, "kind", kind_words[row->kind]);
+        cpti_json_unsigned(&json, "requests", row->request_count);
+        put_mean(&json, slack, &row->gain, gain);
+        put_mean(&json, slack, &row->drag, drag);
+        put_mean(&json, slack, &row->path, path);
+        put_ns(&json, "slack_ns", row->slack, row->needed_weight);
+        put_ns(&json, "free_ns", row->free, row->needed_weight);
+        cpti_json_bool(&json, "slack_is_least",
+                       (row->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
+        cpti_json_bool(&json, "drag_is_least",
+                       (row->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
+        cpti_json_close(&json);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    if (row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
+        put_ns(&json, "path_ns", rest_path(slack, row_max), slack->requests.sums[0]);
+        cpti_json_close(&json);
+    }
+    cpti_json_close(&json);
+}
+
+static void put_cell(struct cpti_table *table, double sum, double weight)
+{
+    char text[32];
+
+    cpti_table_cell(table, "%s", weight != 0 ? cpti_ms(sum / weight, text) : "-");
+}
+
+/* "~" before an interval that must not be trusted. */
+static const char *interval_of(const struct slack *slack,
+                               const struct cpti_weighted *value,
+                               char text[CPTI_INTERVAL_BYTES + 1])
+{
+    const struct cpt_mean mean = cpti_weighted_mean(value, &slack->requests);
+    double low_ns = 0;
+    double high_ns = 0;
+
+    cpt_mean_interval(&mean, CPTI_CONFIDENCE, &low_ns, &high_ns);
+    text[0] = '~';
+    (void)cpti_interval_text(low_ns, high_ns, text + 1);
+    return mean.effective_count < CPT_STATS_PRESENT_MIN ? text : text + 1;
+}
+
+/* How many there are, and how long they took. */
+static void print_requests(const struct slack *slack)
+{
+    const double weight = slack->requests.sums[0];
+    char interval[CPTI_INTERVAL_BYTES + 1];
+    char text[32];
+
+    (void)printf("requests %" PRIu64, slack->requests.count);
+    if (is_weighted(slack)) {
+        (void)printf(" by their weights, worth %.0f", effective_count(slack));
+    }
+    (void)printf(", latency %s ms", cpti_ms(slack->latency.wx / weight, text));
+    if (slack->requests.count > 1) {
+        (void)printf(" (95 %% interval %s)",
+                     interval_of(slack, &slack->latency, interval));
+    }
+    (void)printf("\n");
+}
+
+static void put_row(struct cpti_table *table, const struct slack *slack,
+                    const struct row *row)
+{
+    const double weight = slack->requests.sums[0];
+    char interval[CPTI_INTERVAL_BYTES + 1];
+
+    put_cell(table, row->gain.wx, weight);
+    if (slack->requests.count > 1) {
+        cpti_table_cell(table, "%s", interval_of(slack, &row->gain, interval));
+    }
+    put_cell(table, row->drag.wx, weight);
+    put_cell(table, row->path.wx, weight);
+    put_cell(table, row->slack, row->needed_weight);
+    put_cell(table, row->free, row->needed_weight);
+    cpti_table_cell(table, "%s", kind_words[row->kind]);
+    cpti_table_cell(table, "%s",
+                    cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
+}
+
+static int print(const struct slack *slack, size_t row_max)
+{
+    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
+    static const char *const one[] = {"gain ms", "drag ms", "path ms", "slack ms",
+                                      "free ms", "kind",    "frame"};
+    static const char *const several[] = {"gain ms", "95% interval", "drag ms",
+                                          "path ms", "slack ms",     "free ms",
+                                          "kind",    "frame"};
+    struct cpti_table table =
+        slack->requests.count > 1 ? cpti_table_of(several, 8) : cpti_table_of(one, 7);
+    char text[32];
+
+    print_requests(slack);
+    for (size_t i = 0; i < slack->row_count && i < most; i++) {
+        put_row(&table, slack, &slack->rows[i]);
+    }
+    if (cpti_table_print(&table) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
+    }
+    if (slack->row_count > most) {
+        (void)printf("%zu more row%s: %s ms of the path\n", rest_count(slack, most),
+                     rest_count(slack, most) == 1 ? "" : "s",
+                     cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* --- The command --- */
+
+/* The context of struct cpti_capped. */
+struct shown {
+    const struct slack *slack;
+    bool is_json;
+    bool is_capped; /* the rest is told */
+};
+
+static int show_rows(void *context, size_t row_max)
+{
+    const struct shown *shown = context;
+
+    if (!shown->is_json) {
+        return print(shown->slack, row_max);
+    }
+    put(shown->slack, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
+    return CPTI_EXIT_DONE;
+}
+
+static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
+{
+    struct shown shown = {slack, is_json, bytes_max != 0};
+    const struct cpti_capped capped = {.bytes_max = bytes_max,
+                                       .print = show_rows,
+                                       .context = &shown,
+                                       .row_count = slack->row_count};
+
+    if (slack->inexact_count != 0) {
+        cpti_warn("requests whose longest path is not the latency: %" PRIu64,
+                  slack->inexact_count);
+    }
+    if (slack->requests.count == 0) {
+        return cpti_kept_none(&slack->kept, &slack->counts);
+    }
+    sorted = slack;
+    qsort(slack->rows, slack->row_count, sizeof *slack->rows, by_gain);
+    return cpti_capped_print(&capped);
+}
+
+static int measure(struct slack *slack, bool is_json, uint64_t bytes_max)
+{
+    int status = CPTI_EXIT_DONE;
+
+    slack->names = cpt_names_new(NULL);
+    if (slack->names == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = cpti_kept_graphs(&slack->kept, &slack->counts);
+    status = cpti_exit_last(status, show(slack, is_json, bytes_max));
+    cpt_names_free(slack->names);
+    cpt_alloc_free(NULL, slack->rows);
+    cpt_alloc_free(NULL, slack->numbers);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct slack slack = {.kept = {.files = arguments->operands,
+                                   .file_count = arguments->operand_count,
+                                   .wanted = cpti_value(arguments, "trace"),
+                                   .visit = add_graph,
+                                   .context = &slack}};
+    uint64_t bytes_max = 0;
+    int status = cpti_capped_option(arguments, &bytes_max);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_kept_selection(arguments, &slack.kept.selection);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = measure(&slack, cpti_has(arguments, "json"), bytes_max);
+    }
+    cpti_kept_selection_free(slack.kept.selection);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"trace", 0, "ID",
+     "only the request of this trace: its id, or the last 16 digits of it"},
+    {"json", 'j', NULL, "print one JSON object with rows"},
+    CPTI_CAPPED_OPTION("the frames that give most"),
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt slack spans/", "what each frame would give back, on average"},
+    {"cpt slack A.cptgraph B.cptgraph", "from the graph logs of two services"},
+    {"cpt slack --where arm=B graphs/", "of one arm of an experiment"},
+    {"cpt slack --trace 4bf92f3577b34da6a3ce929d0e0e4736 spans/", "in one request"},
+    {0},
+};
+
+const struct cpti_command cpti_command_slack = {
+    .name = "slack",
+    .summary = "print what a shorter frame would give back, and who has time",
+    .usages = {"[OPTION]... FILE..."},
+    .description =
+        "Reads the graph logs that services write of some requests "
+        "(docs/format-graph-log.md), or their spans (docs/format-spans.md), makes a "
+        "graph of all that they did for each request, also off the critical path, and "
+        "measures each frame. Files of several services are joined. A callee without "
+        "records of its own is a block of constant length.\n"
+        "\n"
+        "gain: by how much the response would come earlier if all of the frame took no "
+        "time. drag: the same for the one piece of it that would give most. path: its "
+        "time on the critical path. The gain is at least the drag and at most the path "
+        "time; it may be more than the drags of all pieces together, and gains of "
+        "several frames do not add up.\n"
+        "\n"
+        "slack: how much longer its most urgent piece could take before the response "
+        "comes later. free: before anything else is delayed. '-': the response did not "
+        "wait for it.\n"
+        "\n"
+        "Gain, drag and path are means over all requests, slack and free over those "
+        "whose response waited for the frame. Requests that were kept with different "
+        "probabilities are weighted by them. Of several requests the 95 % interval of "
+        "the mean gain stands beside it, with ~ if they are worth fewer than 30; "
+        "--json has those of drag and path, too. Queues stay as they were. Where a "
+        "wait "
+        "ended with the first of several things, drag and slack before it are least "
+        "values; --json says so.\n"
+        "\n" CPTI_KEPT_SELECT_TEXT,
+    .options = {options, cpti_select_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    CPTI_KEPT_FOLDERS,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_web.c - cpt web: the report as a page that answers questions */
+#include "tool/base/amounts.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/requests/kept_graphs.h"
+#include "tool/web/web_server.h"
+#include "tool/web/web_whatif.h"
+
+#include <stdint.h>
+
+enum {
+    CACHE_DEFAULT_MB = 512,
+    CACHE_PART = 4, /* of cpt_memory_max(), if that is less */
+    CACHE_MAX_MB = 1 << 20
+};
+
+/* Reads the files of --graphs. enum cpti_exit. */
+static int read_graphs(const struct cpti_arguments *arguments,
+                       struct cpti_web_whatif **whatif)
+{
+    struct cpti_arguments files;
+    uint64_t parts_max = CPTI_WEB_WHATIF_PARTS;
+    int status = cpti_whole_number(arguments, "graphs-max", 1, UINT32_MAX, &parts_max);
+
+    *whatif = NULL;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_kept_option(arguments, "graphs", &files);
+    if (status == CPTI_EXIT_DONE && files.operand_count != 0) {
+        *whatif = cpti_web_whatif_new(files.operands, files.operand_count, parts_max);
+        status = *whatif != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+    }
+    cpti_arguments_deinit(&files);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_web_whatif *whatif = NULL;
+    struct cpti_web_options options = {
+        .operands = arguments->operands,
+        .operand_count = arguments->operand_count,
+        .first_word = arguments->first_word,
+        .address = cpti_value(arguments, "listen"),
+    };
+    uint64_t port = 0;
+    uint64_t cache_mb =
+        cpt_memory_part((size_t)CACHE_DEFAULT_MB << 20, CACHE_PART) >> 20;
+    int status = cpti_whole_number(arguments, "port", 0, UINT16_MAX, &port);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "cache", 1, CACHE_MAX_MB, &cache_mb);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    options.port = (uint16_t)port;
+    options.cache_bytes = (size_t)cache_mb << 20;
+    status = read_graphs(arguments, &whatif);
+    if (status == CPTI_EXIT_DONE) {
+        options.whatif = whatif;
+        status = cpti_web_serve(&options);
+    }
+    cpti_web_whatif_free(whatif);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"port", 'p', "NUMBER", "listen on this port; 0, the default: any that is free"},
+    {"listen", 0, "ADDRESS",
+     "listen on this numeric address, not on 127.0.0.1; unless it is loopback, its "
+     "address carries a token, without which nothing is answered"},
+    {"cache", 0, "MEGABYTES",
+     "keep views up to this size; default: 512, at most a quarter of the memory that "
+     "its "
+     "control group lets it have"},
+    {"graphs", 0, "FILE",
+     "also read this graph log, or file of spans, or a folder of them, for what-if "
+     "sliders; may be repeated"},
+    {"graphs-max", 0, "NUMBER",
+     "keep graphs of this many nodes and edges in memory; default: 33554432, 2 GB"},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt web paths.cptlog", "a page for a log that is still being written"},
+    {"cpt web logs/", "the same for all logs of a folder, also those to come"},
+    {"cpt web spans/", "the traces of a folder of spans"},
+    {"cpt web --graphs graphs/ paths.cptlog",
+     "with sliders: what the latency would be if frames took other times"},
+    {"cpt web --port 8000 clickhouse://db:8123/paths", "the requests of a database"},
+    {0},
+};
+
+const struct cpti_command cpti_command_web = {
+    .name = "web",
+    .summary = "show requests in a browser, and answer questions about them",
+    .usages = {"[OPTION]... LOG|TREE|FOLDER|clickhouse://ADDRESS..."},
+    .description =
+        "Serves one page, prints its address, and runs until Ctrl-C or SIGTERM. The "
+        "page shows what 'cpt report --html' shows, but of any selection: type a term "
+        "of cpt-select(7), compare two selections as 'cpt diff' does, drag over the "
+        "histogram of latencies to select the slow ones, and open single requests. "
+        "Each view has an address of its own, which can be kept as a link.\n"
+        "\n"
+        "The numbers are those of 'cpt report --json' and 'cpt diff --json' with the "
+        "same selection. Logs that grow are followed, also when they are rotated; the "
+        "folder is looked at for new ones. Files of spans and folders of them, as 'cpt "
+        "import' takes them, are imported into a private log when it starts.\n"
+        "\n"
+        "With --graphs, the page has a link to /whatif, whose sliders change the times "
+        "of frames, and which shows what mean, p50 and p99 of the requests with kept "
+        "graphs would be, as 'cpt whatif' computes them, who takes over, and the new "
+        "critical path. It takes all terms of 'cpt whatif'. The graphs are read once.\n"
+        "\n"
+        "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
+        "unless --listen names another address, and refuses requests that were sent to "
+        "another host name, as pages of foreign sites would send them. Beyond loopback "
+        "the printed address ends with a token: with it all requests can be read, "
+        "without it none. It is kept in the file .cpt-web-token beside the first log, "
+        "so "
+        "that links last; programs may send it as the header 'Authorization: Bearer "
+        "TOKEN'. There is no encryption: to share it further, put a proxy in front "
+        "that "
+        "has, and passwords.\n"
+        "\n"
+        "Programs read the same data as JSON from /api/summary, /api/complete, "
+        "/api/view, /api/records, /api/record and /api/whatif; docs/web.md describes "
+        "them.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    .takes_spans = true,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_whatif.c - cpt whatif: the latency that recorded requests would have had
+ *
+ *      files --> kept requests --> terms --> replay --> before and after, the new path
+ *                                    |
+ *                                    '--> --sweep, --best: which terms would help
+ *
+ * The engine is cpt/cpt_whatif.h.
+ */
+#include "tool/table/capped.h"
+#include "tool/base/command.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/select/select.h"
+#include "tool/whatif/whatif_log.h"
+#include "tool/whatif/whatif_print.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PRINTED_MAX = 20,
+    FILE_BYTES_MAX = 1 << 20,
+    TEXT_BYTES = 2 * CPT_NAME_BYTES_MAX
+};
+
+/* --- Terms --- */
+
+/* The terms among the options, in their order. */
+static int read_options(struct cpti_whatif *whatif,
+                        const struct cpti_arguments *arguments)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < arguments->option_count && status == CPTI_EXIT_DONE; i++) {
+        const struct cpti_argument *argument = &arguments->options[i];
+        unsigned verb = 0;
+
+        if (cpti_whatif_verb_of(argument->option->name, &verb)) {
+            status = cpti_whatif_add_term(whatif, verb, argument->value);
+        }
+    }
+    return status;
+}
+
+/* --terms FILE: a term on each line. */
+static int read_file(struct cpti_whatif *whatif, const char *name)
+{
+    FILE *in = name != NULL ? fopen(name, "rb") : NULL;
+    size_t bytes = 0;
+    bool is_read = false;
+
+    if (name == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    if (in == NULL) {
+        return cpti_failed("%s: %s", cpti_quoted(name), strerror(errno));
+    }
+    whatif->file = calloc(1, FILE_BYTES_MAX + 1);
+    if (whatif->file != NULL) {
+        bytes = fread(whatif->file, 1, FILE_BYTES_MAX, in);
+        is_read = ferror(in) == 0;
+    }
+    (void)fclose(in);
+    if (whatif->file == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (!is_read || bytes == FILE_BYTES_MAX || strlen(whatif->file) != bytes) {
+        return cpti_failed("%s: this is no list of terms", cpti_quoted(name));
+    }
+    return cpti_whatif_add_lines(whatif, whatif->file);
+}
+
+/* "10ms" or "50%": that much less. */
+static int read_amount(struct cpti_whatif *whatif, const char *text)
+{
+    char line[64];
+    struct cpt_whatif_term term;
+
+    if (snprintf(line, sizeof line, "x=-%s", text) >= (int)sizeof line ||
+        cpt_whatif_term_read(CPT_WHATIF_SET, cpt_bytes_of(line), &term, NULL) !=
+            CPT_OK ||
+        (term.change == CPT_WHATIF_LESS && term.amount_ns == 0) ||
+        (term.change == CPT_WHATIF_SCALE && term.share >= 1)) {
+        return cpti_usage("'--sweep %s' needs an amount: 10ms or 50%%",
+                          cpti_quoted(text));
+    }
+    whatif->trial.change = term.change;
+    whatif->trial.amount_ns = term.amount_ns;
+    whatif->trial.share = term.share;
+    return CPTI_EXIT_DONE;
+}
+
+static int read_command(struct cpti_whatif *whatif,
+                        const struct cpti_arguments *arguments)
+{
+    const char *queues = cpti_value(arguments, "queues");
+    const char *sweep = cpti_value(arguments, "sweep");
+    const char *best = cpti_value(arguments, "best");
+    int status = read_options(whatif, arguments);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = read_file(whatif, cpti_value(arguments, "terms"));
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_amount(whatif, sweep != NULL ? sweep : "50%");
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (queues != NULL && strcmp(queues, "replay") != 0 &&
+        strcmp(queues, "kept") != 0) {
+        return cpti_usage("'--queues %s' is neither kept nor replay",
+                          cpti_quoted(queues));
+    }
+    whatif->replays_queues |= queues != NULL && strcmp(queues, "replay") == 0;
+    whatif->sweeps = sweep != NULL && best == NULL;
+    whatif->output = cpti_value(arguments, "output");
+    if (whatif->sweeps && whatif->output != NULL) {
+        return cpti_usage("--sweep has no one path that --output could write");
+    }
+    if (best != NULL) {
+        char *end = NULL;
+
+        whatif->best_count = strtoul(best, &end, 10);
+        if (best[0] < '0' || best[0] > '9' || *end != '\0' || whatif->best_count < 1 ||
+            whatif->best_count > CPTI_WHATIF_BEST_MAX) {
+            return cpti_usage("'--best %s' needs a number from 1 to %d",
+                              cpti_quoted(best), CPTI_WHATIF_BEST_MAX);
+        }
+    }
+    if (whatif->replays_queues && (sweep != NULL || best != NULL)) {
+        return cpti_usage("--sweep and --best keep queues as they were");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* --- The answer --- */
+
+static void show_progress(size_t done, size_t all)
+{
+    if (isatty(STDERR_FILENO) != 0 && (done % 16 == 0 || done == all)) {
+        (void)fprintf(stderr, "\rcpt: %zu of %zu%s", done, all,
+                      done == all ? "\r\033[K" : "");
+    }
+}
+
+/* What was found becomes terms, with the amount as it was given. */
+static int take_best(struct cpti_whatif *whatif, const char *amount)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < whatif->best.count && status == CPTI_EXIT_DONE; i++) {
+        const struct cpt_whatif_term term =
+            cpti_whatif_shorter(&whatif->trial, whatif->best.frames[i]);
+        char frame[TEXT_BYTES];
+        char *text = malloc(TEXT_BYTES + 64);
+
+        if (text == NULL || whatif->term_count == CPT_WHATIF_TERMS_MAX) {
+            free(text);
+            return cpti_failed("out of memory");
+        }
+        (void)snprintf(
+            text, TEXT_BYTES + 64, "%s=-%s",
+            cpti_whatif_frame_text(whatif->set, whatif->best.frames[i], frame), amount);
+        whatif->owned[whatif->term_count] = text;
+        status = cpti_whatif_take_term(whatif, text, &term);
+    }
+    return status;
+}
+
+static int find_best(struct cpti_whatif *whatif, const char *amount)
+{
+    const cpt_status status =
+        cpti_whatif_best(&whatif->trial, whatif->best_count, &whatif->best);
+
+    return status == CPT_OK ? take_best(whatif, amount)
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+static int find_gains(struct cpti_whatif *whatif)
+{
+    const cpt_status status =
+        cpti_whatif_sweep(&whatif->trial, &whatif->gains, &whatif->gain_count);
+
+    return status == CPT_OK ? CPTI_EXIT_DONE
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+/* The terms must match before a sweep with them. */
+static int check_terms(struct cpti_whatif *whatif)
+{
+    struct cpt_whatif_plan *plan = NULL;
+    const int status = cpti_whatif_plan(whatif->set, whatif->terms, whatif->texts,
+                                        whatif->term_count, false, &plan);
+
+    cpt_whatif_plan_free(plan);
+    return status;
+}
+
+static int answer(struct cpti_whatif *whatif, const char *amount)
+{
+    int status = cpti_whatif_open(whatif);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    whatif->trial.set = whatif->set;
+    whatif->trial.terms = whatif->terms;
+    whatif->trial.term_count = whatif->term_count;
+    whatif->trial.progress = show_progress;
+    if (whatif->sweeps || whatif->best_count != 0) {
+        status = check_terms(whatif);
+    }
+    if (status == CPTI_EXIT_DONE && whatif->sweeps) {
+        return find_gains(whatif);
+    }
+    if (status == CPTI_EXIT_DONE && whatif->best_count != 0) {
+        status = find_best(whatif, amount);
+    }
+    return status == CPTI_EXIT_DONE ? cpti_whatif_answer(whatif) : status;
+}
+
+/* --- The command --- */
+
+static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *arguments,
+                  struct cpti_selection *selection, uint64_t bytes_max)
+{
+    const char *sweep = cpti_value(arguments, "sweep");
+    const char *amount = sweep != NULL ? sweep : "50%";
+    struct cpti_whatif_set set;
+    int status = cpti_whatif_set_read(&set, arguments->operands,
+                                      arguments->operand_count, selection, 0);
+    int answered = CPTI_EXIT_DONE;
+
+    if (set.count != 0) {
+        whatif->set = &set;
+        answered = answer(whatif, amount);
+        if (answered == CPTI_EXIT_DONE) {
+            answered = cpti_whatif_print(whatif, amount, cpti_has(arguments, "json"),
+                                         bytes_max);
+            status = cpti_exit_last(status, answered);
+        } else {
+            status = answered;
+        }
+    }
+    cpti_whatif_set_deinit(&set);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_whatif *whatif = calloc(1, sizeof *whatif);
+    struct cpti_selection *selection = NULL;
+    uint64_t bytes_max = 0;
+    int status = cpti_capped_option(arguments, &bytes_max);
+
+    if (whatif == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_kept_selection(arguments, &selection);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_command(whatif, arguments);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = replay(whatif, arguments, selection, bytes_max);
+    }
+    cpti_kept_selection_free(selection);
+    cpti_whatif_free(whatif);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"set", 0, "NAME=CHANGE",
+     "takes another time: -50%, 50%, 10ms, 0, +2ms, -2ms; several"},
+    {"cap", 0, "NAME<=TIME", "takes at most this time; '>=': at least; several"},
+    {"cut", 0, "NAME -> NAME", "the second does not wait for the first; several"},
+    {"add", 0, "NAME -> NAME", "the second waits for the first, too; several"},
+    {"parallel", 0, "NAME > NAME",
+     "the calls of the second by the first all begin with its first one; several"},
+    {"workers", 0, "EXECUTOR=NUMBER",
+     "or a SERVICE: has this many workers; queues are replayed; several"},
+    {"terms", 0, "FILE", "one of these on each line: set C: C1=-50%"},
+    {"queues", 0, "HOW", "kept as they were (the default), or replay", "kept replay"},
+    {"sweep", 0, "AMOUNT", "what each frame gives that is shorter by 10ms, or by 50%"},
+    {"best", 0, "K",
+     "the K frames that give most together, shorter by 50%, or --sweep"},
+    {"output", 'o', "FILE",
+     "write the new paths as a path log, for cpt report, folded, diff"},
+    {"json", 'j', NULL, "print one JSON object with rows"},
+    CPTI_CAPPED_OPTION("the frames that change most"),
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt whatif --set 'C: C1=-50%' spans/", "if C1 took half of its time"},
+    {"cpt whatif --cap 'B: B2<=10ms' --set '*: <network>=0' spans/",
+     "no slow B2 and no network"},
+    {"cpt whatif --parallel 'A: A2 > C: C1' spans/", "if A2 called C1 all at once"},
+    {"cpt whatif --workers B=4 spans/", "if B had 4 workers"},
+    {"cpt whatif --sweep 10ms spans/", "which frame is worth most"},
+    {"cpt whatif --set 'B: B2=0' -o new.cptlog spans/",
+     "for cpt report --html new.html new.cptlog"},
+    {0},
+};
+
+const struct cpti_command cpti_command_whatif = {
+    .name = "whatif",
+    .summary = "print the latency that requests would have had",
+    .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
+               "--best K [--sweep AMOUNT] [TERM]... FILE..."},
+    .description =
+        "Reads graph logs (docs/format-graph-log.md) and spans of services "
+        "(docs/format-spans.md), makes a graph of all that they did for each request, "
+        "changes it by the terms, in their order, and lets each step begin as early as "
+        "what it waited for lets it. Without a "
+        "term, each request takes the time that it took, to the nanosecond.\n"
+        "\n"
+        "NAME is that of a frame, for its work: 'B: B2', with * for any text. Time "
+        "that "
+        "is not work: 'B: <queue>' of service B, 'B: B2 <queue>' of one frame, "
+        "'*: <queue>' of all; also <lock>, <wait>, <network> and <blind spot>. A "
+        "change "
+        "is that of each task or call: all its pieces shrink or grow together, but "
+        "+2ms "
+        "is added before its first piece, and -2ms taken from the first ones.\n"
+        "\n"
+        "Printed are the mean and quantiles before and after, with 95 % intervals of "
+        "their differences, which are paired: the same requests with and without. Then "
+        "the frames whose time on the critical path changes most: those that grow take "
+        "over.\n"
+        "\n"
+        "Queues keep the time that they took, unless --queues replay or --workers lets "
+        "each step wait for a worker again. docs/whatif.md says what no replay can "
+        "know: that work takes longer when more of it runs at once, for one.\n"
+        "\n" CPTI_KEPT_SELECT_TEXT,
+    .options = {options, cpti_select_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+    CPTI_KEPT_FOLDERS,
+};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * main.c - the command table, and the options of the tool itself
+ *
+ * The table follows the data flow: the header of a request, the log, the tree, what is
+ * printed from it, what is written from it.
+ */
+#include "tool/base/command.h"
+#include "tool/requests/log_keys.h"
+#include "tool/whatif/whatif_complete.h"
+#include "tool/commands/help.h"
+#include "tool/log/span_logs.h"
+#include "tool/base/folders.h"
+#include "tool/base/names.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/base/passwords.h"
+
+#include <locale.h>
+#include <string.h>
+
+extern const struct cpti_command cpti_command_demo; /* cmd_demo.c */
+extern const struct cpti_command cpti_command_metadata;
+extern const struct cpti_command cpti_command_import;
+extern const struct cpti_command cpti_command_collect;
+extern const struct cpti_command cpti_command_explain;
+extern const struct cpti_command cpti_command_assert;
+extern const struct cpti_command cpti_command_log;
+extern const struct cpti_command cpti_command_depot;
+extern const struct cpti_command cpti_command_show;
+extern const struct cpti_command cpti_command_aggregate;
+extern const struct cpti_command cpti_command_merge;
+extern const struct cpti_command cpti_command_load;
+extern const struct cpti_command cpti_command_report;
+extern const struct cpti_command cpti_command_diff;
+extern const struct cpti_command cpti_command_culprit;
+extern const struct cpti_command cpti_command_contention;
+extern const struct cpti_command cpti_command_busy;
+extern const struct cpti_command cpti_command_slack;
+extern const struct cpti_command cpti_command_experiment;
+extern const struct cpti_command cpti_command_whatif;
+extern const struct cpti_command cpti_command_web;
+extern const struct cpti_command cpti_command_precision;
+extern const struct cpti_command cpti_command_plan;
+extern const struct cpti_command cpti_command_pprof;
+extern const struct cpti_command cpti_command_folded;
+extern const struct cpti_command cpti_command_wait;
+extern const struct cpti_command cpti_command_graph;
+
+const struct cpti_command *const cpti_commands[] = {
+    &cpti_command_demo,       &cpti_command_metadata, &cpti_command_import,
+    &cpti_command_collect,    &cpti_command_explain,  &cpti_command_assert,
+    &cpti_command_log,        &cpti_command_depot,    &cpti_command_show,
+    &cpti_command_aggregate,  &cpti_command_merge,    &cpti_command_load,
+    &cpti_command_report,     &cpti_command_diff,     &cpti_command_culprit,
+    &cpti_command_contention, &cpti_command_busy,     &cpti_command_slack,
+    &cpti_command_experiment, &cpti_command_whatif,   &cpti_command_web,
+    &cpti_command_precision,  &cpti_command_plan,     &cpti_command_pprof,
+    &cpti_command_folded,     &cpti_command_wait,     &cpti_command_graph,
+};
+
+const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];
+
+enum { NAMES_MAX = 32 };
+
+static const struct cpti_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < cpti_command_count; i++) {
+        if (strcmp(cpti_commands[i]->name, name) == 0) {
+            return cpti_commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[NAMES_MAX];
+    const char *nearest;
+    size_t count = 0;
+
+    for (; count < cpti_command_count && count < NAMES_MAX; count++) {
+        names[count] = cpti_commands[count]->name;
+    }
+    nearest = cpti_nearest_word(word, names, count);
+    if (nearest != NULL) {
+        return cpti_usage("unknown command '%s'; did you mean '%s'?", cpti_quoted(word),
+                          nearest);
+    }
+    return cpti_usage("unknown command '%s'; 'cpt --help' lists them",
+                      cpti_quoted(word));
+}
+
+static int run_command(const struct cpti_command *command, size_t count,
+                       char *const *words)
+{
+    struct cpti_arguments arguments;
+    int exit_status = cpti_arguments_init(&arguments, command, count, words);
+
+    if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
+        cpti_help(stdout, command);
+    } else if (exit_status == CPTI_EXIT_DONE) {
+        exit_status = command->takes_spans
+                          ? cpti_span_logs_open(&arguments, command->takes_visits)
+                          : CPTI_EXIT_DONE;
+    }
+    if (exit_status == CPTI_EXIT_DONE && !cpti_has(&arguments, "help")) {
+        exit_status =
+            command->takes_folders ? cpti_folders_open(&arguments) : CPTI_EXIT_DONE;
+        exit_status =
+            exit_status == CPTI_EXIT_DONE ? command->run(&arguments) : exit_status;
+    }
+    cpti_arguments_deinit(&arguments);
+    return exit_status;
+}
+
+/* Prints the help or the man page of the command @name; NULL: of the tool. */
+static int describe(const char *name,
+                    void (*print)(FILE *, const struct cpti_command *))
+{
+    const struct cpti_command *command = name != NULL ? find_command(name) : NULL;
+
+    if (name != NULL && command == NULL) {
+        return unknown_command(name);
+    }
+    print(stdout, command);
+    return CPTI_EXIT_DONE;
+}
+
+/* cpt --completion SHELL */
+static int run_completion(const char *shell)
+{
+    if (shell == NULL || (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0 &&
+                          strcmp(shell, "fish") != 0)) {
+        return cpti_usage("option '--completion' takes one of: bash zsh fish");
+    }
+    cpti_completion(stdout, shell);
+    return CPTI_EXIT_DONE;
+}
+
+/* cpt --complete terms|keys|VERB PREFIX WORD..., for completions; not documented. */
+static int run_complete(size_t count, char *const *words)
+{
+    if (count >= 2 && cpti_whatif_completes(words[0])) {
+        return cpti_whatif_complete(words[0], words[1], count - 2, words + 2);
+    }
+    return count < 2 ? CPTI_EXIT_USAGE
+                     : cpti_log_keys_print(strcmp(words[0], "terms") == 0, words[1],
+                                           count - 2, words + 2);
+}
+
+/* An option before any command. */
+static int run_tool(size_t count, char *const *words)
+{
+    const char *word = words[0];
+    const char *next = count > 1 ? words[1] : NULL;
+
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return describe(NULL, cpti_help);
+    }
+    if (strcmp(word, "--version") == 0) {
+        (void)printf("cpt %s\n", CPTI_VERSION);
+        return CPTI_EXIT_DONE;
+    }
+    if (strcmp(word, "--man") == 0) {
+        return describe(next, cpti_man);
+    }
+    if (strcmp(word, "--completion") == 0) {
+        return run_completion(next);
+    }
+    if (strcmp(word, "--complete") == 0) {
+        return run_complete(count - 1, words + 1);
+    }
+    return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
+}
+
+static int run(size_t count, char *const *words)
+{
+    const struct cpti_command *command;
+
+    if (count == 0) {
+        return cpti_usage("a command is missing; 'cpt --help' lists them");
+    }
+    if (words[0][0] == '-') {
+        return run_tool(count, words);
+    }
+    if (strcmp(words[0], "help") == 0) {
+        return describe(count > 1 ? words[1] : NULL, cpti_help); /* not documented */
+    }
+    command = find_command(words[0]);
+    if (command == NULL) {
+        return unknown_command(words[0]);
+    }
+    return run_command(command, count - 1, words + 1);
+}
+
+int main(int argument_count, char **arguments)
+{
+    size_t count;
+
+    /* only for the width of characters; numbers keep their decimal point */
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
+        (void)setlocale(LC_CTYPE, "");
+    }
+    count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    cpti_passwords_hide(arguments + 1, count);
+    return cpti_finish(run(count, arguments + 1));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * sums.h - one time of all requests, of which each has several pieces
+ *
+ * What a request has is summed before it counts, so that the mean has an error
+ * (tool/folds/weighted.h).
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_CLI_SUMS_H
+#define CPTI_CLI_SUMS_H
+
+#include "tool/table/table.h"
+#include "tool/folds/weighted.h"
+
+#include <stdint.h>
+
+struct cpti_sums {
+    double time; /* sum of weight * ns */
+    struct cpti_weighted value;
+    double x; /* what the last request has so far; not in `value` yet */
+    double weight;
+    uint64_t request; /* its number */
+};
+
+/* Request number @request (1, 2 …), which is the last one or a later one, has @x ns
+ * more. */
+void cpti_sums_add(struct cpti_sums *sums, uint64_t request, double weight, double x);
+
+struct cpt_mean cpti_sums_mean(const struct cpti_sums *sums,
+                               const struct cpti_weights *weights);
+
+/* Adds the 95 % interval of @mean to @table, in ms; "-": it has none. */
+void cpti_sums_put_interval(struct cpti_table *table, const struct cpt_mean *mean);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* span_logs.c - spans in the place of a path log; see span_logs.h */
+#include "tool/log/span_logs.h"
+
+#include "tool/base/files.h"
+#include "tool/base/folders.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/base/private_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const struct cpti_command cpti_command_import;
+
+enum {
+    LOGS_MAX = 64,      /* operands that are spans */
+    ENTRIES_MAX = 65536 /* of a folder that are looked at */
+};
+
+/* --- Private logs --- */
+
+/* Their paths, as long as the process lives: so do their descriptors, by which they are
+ * opened. */
+static char logs[LOGS_MAX][CPTI_PRIVATE_PATH_BYTES];
+static size_t log_count;
+
+/* A path for the log of @operand; NULL after an error. */
+static const char *name_log(const char *operand)
+{
+    char *path = logs[log_count < LOGS_MAX ? log_count : 0];
+
+    if (log_count == LOGS_MAX) {
+        (void)cpti_failed("more than %d operands are spans; import them", LOGS_MAX);
+        return NULL;
+    }
+    if (cpti_private_file(path) < 0) {
+        (void)cpti_failed("there is no temporary file for the paths of %s: %s",
+                          cpti_quoted(operand), strerror(errno));
+        return NULL;
+    }
+    log_count++;
+    cpti_quote_as(path, operand);
+    return path;
+}
+
+/* --- What is spans --- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t bytes = strlen(name);
+    const size_t end_bytes = strlen(end);
+
+    return bytes > end_bytes && strcmp(name + bytes - end_bytes, end) == 0;
+}
+
+enum kind { IS_OTHER, IS_LOG, IS_SPANS };
+
+/* What the regular file @name in @directory is. */
+static enum kind kind_of(int directory, const char *name)
+{
+    static const char *const endings[] = {".json.gz", ".jsonl.gz", ".ndjson.gz"};
+    unsigned char head[CPTI_HEAD_BYTES];
+    struct stat about;
+    ssize_t bytes = -1;
+    int file;
+
+    /* to open a pipe, and to close it again, would be seen at its other end */
+    if (fstatat(directory, name, &about, 0) != 0 || !S_ISREG(about.st_mode)) {
+        return IS_OTHER;
+    }
+    file = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        return IS_OTHER;
+    }
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode)) {
+        bytes = pread(file, head, sizeof head, 0);
+    }
+    (void)close(file);
+    if (bytes <= 0) {
+        return IS_OTHER;
+    }
+    switch (cpti_input_kind_of(head, (size_t)bytes)) {
+    case CPTI_INPUT_LOG:
+        return IS_LOG;
+    case CPTI_INPUT_GZIP:
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+            if (ends_with(name, endings[i])) {
+                return IS_SPANS;
+            }
+        }
+        return IS_OTHER;
+    case CPTI_INPUT_OTHER:
+        return cpti_command_import.is_in_folder != NULL &&
+                       !ends_with(name, ".cptlog") &&
+                       cpti_command_import.is_in_folder(head, (size_t)bytes)
+                   ? IS_SPANS
+                   : IS_OTHER;
+    default:
+        return IS_OTHER;
+    }
+}
+
+/* A folder is what its first log or, without one, its first file of spans is. */
+static enum kind kind_of_folder(const char *path)
+{
+    DIR *entries = opendir(path);
+    const struct dirent *entry;
+    enum kind found = IS_OTHER;
+    size_t count = 0;
+
+    while (entries != NULL && found != IS_LOG && count++ < ENTRIES_MAX &&
+           (entry = readdir(entries)) != NULL) {
+        const enum kind kind =
+            entry->d_name[0] == '.' ? IS_OTHER : kind_of(dirfd(entries), entry->d_name);
+
+        found = kind == IS_OTHER ? found : kind;
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    return found;
+}
+
+static bool is_spans(const char *operand)
+{
+    struct stat about;
+
+    if (strcmp(operand, "-") == 0 || cpti_is_store(operand) ||
+        stat(operand, &about) != 0) {
+        return false;
+    }
+    return S_ISDIR(about.st_mode) ? kind_of_folder(operand) == IS_SPANS
+                                  : kind_of(AT_FDCWD, operand) == IS_SPANS;
+}
+
+/* --- Importing --- */
+
+/* Runs cpt import -o @path -- @operand, with all visits if @takes_visits. */
+static int import_into(const char *path, const char *operand, bool takes_visits)
+{
+    char output[] = "--output";
+    char visits[] = "--visits";
+    char end[] = "--";
+    char *to = strdup(path);
+    char *from = strdup(operand);
+    char *const words[] = {visits, output, to, end, from};
+    char *const *first = takes_visits ? words : words + 1;
+    struct cpti_arguments arguments;
+    int status = CPTI_EXIT_FAILED;
+
+    if (to == NULL || from == NULL) {
+        free(to);
+        free(from);
+        return cpti_failed("out of memory");
+    }
+    status = cpti_arguments_init(&arguments, &cpti_command_import, takes_visits ? 5 : 4,
+                                 first);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_folders_open(&arguments);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_command_import.run(&arguments);
+    }
+    cpti_arguments_deinit(&arguments);
+    free(to);
+    free(from);
+    return status;
+}
+
+int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
+{
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *path;
+        struct stat about;
+
+        if (!is_spans(arguments->operands[i])) {
+            continue;
+        }
+        path = name_log(arguments->operands[i]);
+        if (path == NULL) {
+            return CPTI_EXIT_FAILED;
+        }
+        if (import_into(path, arguments->operands[i], takes_visits) != CPTI_EXIT_DONE &&
+            (stat(path, &about) != 0 || about.st_size == 0)) {
+            return CPTI_EXIT_FAILED; /* it was said */
+        }
+        arguments->operands[i] = path;
+    }
+    return CPTI_EXIT_DONE;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* span_records.c - traces of spans become records; see span_records.h */
+#include "tool/log/span_records.h"
+
+#include "tool/base/names.h"
+#include "cpt/cpt_path.h"
+#include "cpt/import/spans.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
+
+#include <string.h>
+
+cpt_status cpti_span_records_init(struct cpti_span_records *records)
+{
+    records->path = cpt_path_new(NULL);
+    records->visits = cpt_path_new(NULL);
+    records->block = cpt_log_block_new(NULL, 0);
+    records->unwritten = (struct cpt_bytes){NULL, 0};
+    return records->path != NULL && records->visits != NULL && records->block != NULL
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+void cpti_span_records_deinit(struct cpti_span_records *records)
+{
+    cpt_log_block_free(records->block);
+    cpt_path_free(records->path);
+    cpt_path_free(records->visits);
+    records->block = NULL;
+    records->path = NULL;
+    records->visits = NULL;
+}
+
+/* Whether @text is a trace id, a number of up to 32 hexadecimal digits; it is then in
+ * @id. */
+static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
+{
+    unsigned char digits[32] = {0};
+    const size_t before = sizeof digits - text.bytes;
+    bool is_any = false;
+
+    if (text.bytes == 0 || text.bytes > sizeof digits) {
+        return false;
+    }
+    for (size_t i = 0; i < text.bytes; i++) {
+        const char lower = (char)(text.data[i] | 0x20);
+
+        if (text.data[i] >= '0' && text.data[i] <= '9') {
+            digits[before + i] = (unsigned char)(text.data[i] - '0');
+        } else if (lower >= 'a' && lower <= 'f') {
+            digits[before + i] = (unsigned char)(lower - 'a' + 10);
+        } else {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < 16; i++) {
+        id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);
+        is_any |= id[i] != 0;
+    }
+    return is_any;
+}
+
+size_t cpti_span_records_waiting(const struct cpti_span_records *records)
+{
+    return records->unwritten.bytes > 0 ? records->unwritten_count
+                                        : cpt_log_block_count(records->block);
+}
+
+cpt_status cpti_span_records_flush(struct cpti_span_records *records)
+{
+    cpt_status status = CPT_OK;
+
+    if (records->unwritten.bytes == 0) {
+        records->unwritten_count = cpt_log_block_count(records->block);
+        records->unwritten = cpt_log_block_finish(records->block);
+    }
+    if (records->unwritten.bytes > 0) {
+        status = records->write(records->context, records->unwritten.data,
+                                records->unwritten.bytes);
+    }
+    if (status == CPT_OK) {
+        records->unwritten = (struct cpt_bytes){NULL, 0};
+        records->unwritten_count = 0;
+    }
+    return status;
+}
+
+static cpt_status add_bytes(struct cpti_span_records *records, const void *data,
+                            size_t bytes)
+{
+    cpt_status status = CPT_LIMIT;
+
+    if (records->unwritten.bytes == 0) { /* else the block is not to be touched */
+        status = cpt_log_block_add(records->block, data, bytes);
+    }
+    if (status == CPT_LIMIT) { /* of the block */
+        status = cpti_span_records_flush(records);
+        if (status == CPT_OK) {
+            status = cpt_log_block_add(records->block, data, bytes);
+        }
+    }
+    return status;
+}
+
+static cpt_status write_record(struct cpti_span_records *records,
+                               const struct cpt_record *record)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    cpt_status status = cpt_record_encode(record, NULL, &data, &bytes, NULL);
+
+    if (status == CPT_OK) {
+        status = add_bytes(records, data, bytes);
+        cpt_alloc_free(cpt_alloc_default(), data);
+    }
+    return status;
+}
+
+/* How likely the tracer's sampler kept a trace whose root is @span. */
+static double sampled_of(const struct cpti_span *span)
+{
+    const uint64_t all = UINT64_C(1) << 56;
+
+    return span->rejected < all ? (double)(all - span->rejected) / (double)all : 1;
+}
+
+cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path)
+{
+    const cpt_status status = cpti_spans_noted_path(spans, path);
+
+    return status == CPT_END ? cpti_spans_path(spans, path) : status;
+}
+
+static struct cpt_attribute text_of(const char *key, struct cpt_bytes text)
+{
+    return (struct cpt_attribute){
+        .key = cpt_bytes_of(key), .type = CPT_ATTRIBUTE_TEXT, .value = {.text = text}};
+}
+
+/* All visits of a trace as bytes, which the caller frees. */
+static cpt_status encode_visits(struct cpt_path *path, struct cpti_spans *spans,
+                                unsigned char **data, struct cpt_bytes *bytes)
+{
+    const struct cpt_metadata_encode_options options = {
+        .struct_bytes = sizeof options, .bytes_max = CPT_LOG_RECORD_BYTES_MAX};
+    size_t count = 0;
+    cpt_status status;
+
+    cpt_path_reset(path);
+    status = cpti_spans_all(spans, path);
+    if (status == CPT_OK) {
+        status = cpt_metadata_encode(path, &options, data, &count, NULL);
+    }
+    *bytes = (struct cpt_bytes){(const char *)*data, count};
+    return status;
+}
+
+cpt_status cpti_span_records_add(struct cpti_span_records *records,
+                                 struct cpti_spans *spans, struct cpt_bytes trace,
+                                 double probability)
+{
+    const uint32_t root = cpti_spans_root(spans);
+    const struct cpti_span *span = cpti_spans_at(spans, root);
+    const char *fragment = cpti_span_fragment_word(cpti_spans_fragment(spans));
+    char method[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_attribute attributes[3];
+    unsigned char *visits = NULL;
+    struct cpt_record record = {.probability = probability * sampled_of(span),
+                                .service = span->service,
+                                .method = cpt_name_bound(span->operation, method),
+                                .status =
+                                    cpt_bytes_of(span->is_failed ? "error" : "ok"),
+                                .is_failed = span->is_failed,
+                                .is_random = 1,
+                                .attributes = attributes,
+                                .path = records->path};
+    cpt_status status = CPT_OK;
+
+    cpt_path_reset(records->path);
+    status = cpti_span_path(spans, records->path);
+    if (status != CPT_OK) {
+        return status;
+    }
+    record.start_unix_ns = cpti_spans_start_ns(spans, root);
+    record.latency_ns = cpt_path_sum_ns(records->path);
+    record.entry = cpt_path_frame_name(records->path, 0);
+    record.service = cpt_name_service(record.entry);
+    record.has_trace_id = read_trace_id(trace, record.trace_id);
+    if (!record.has_trace_id && trace.bytes > 0) {
+        attributes[record.attribute_count++] = text_of("trace", trace);
+    }
+    if (fragment != NULL) {
+        attributes[record.attribute_count++] =
+            text_of(CPTI_FRAGMENT_ATTRIBUTE, cpt_bytes_of(fragment));
+    }
+    if (records->adds_visits) {
+        struct cpt_bytes bytes;
+
+        status = encode_visits(records->visits, spans, &visits, &bytes);
+        attributes[record.attribute_count++] = text_of(CPTI_VISITS_KEY, bytes);
+    }
+    status = status == CPT_OK ? write_record(records, &record) : status;
+    cpt_alloc_free(NULL, visits);
+    return status;
+}

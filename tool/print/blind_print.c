@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * blind_print.c - blind spots by service and reason; see blind_print.h
+ *
+ * A blind spot is the time of a call whose callee gave no path, with the reason; a
+ * folded frame is time of a callee whose path had to fit a budget. Both count with the
+ * weight of their request, as all averages do.
+ */
+#include "tool/print/blind_print.h"
+
+#include "tool/base/command.h"
+#include "tool/table/json_write.h"
+#include "tool/base/output.h"
+#include "tool/table/table.h"
+#include "tool/gather/gather.h"
+#include "tool/print/tree_print.h"
+#include "aggregate/cpt_stats.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 1024, REASON_FOLDED = CPT_REASON_MAX + 1, SERVICE_BYTES = 256 };
+
+/* The blind spots of one service for one reason. */
+struct row {
+    char service[SERVICE_BYTES];
+    unsigned reason;
+    double time;         /* sum of weight * ns */
+    uint64_t spot_count; /* segments */
+    uint64_t request_count;
+    uint64_t last_request; /* that had one, so that it counts once */
+};
+
+struct blind {
+    struct row rows[ROWS_MAX];
+    size_t count;
+    double time;    /* sum of weight * latency */
+    double weights; /* sum of weights */
+    uint64_t request_count;
+};
+
+static const char *word_of(unsigned reason, char text[24])
+{
+    const char *word = reason == REASON_FOLDED ? "folded" : cpt_reason_word(reason);
+
+    if (reason == CPT_REASON_NONE) {
+        return "unknown";
+    }
+    if (word == NULL) {
+        (void)snprintf(text, 24, "reason %u", reason);
+        return text;
+    }
+    return word;
+}
+
+/* --- Gathering --- */
+
+/* The row of @service and @reason; the last one takes what has no place. */
+static struct row *row_of(struct blind *blind, struct cpt_bytes service,
+                          unsigned reason)
+{
+    const size_t bytes =
+        service.bytes < SERVICE_BYTES ? service.bytes : SERVICE_BYTES - 1;
+    struct row *row = NULL;
+
+    for (size_t i = 0; i < blind->count; i++) {
+        row = &blind->rows[i];
+        if (row->reason == reason && strlen(row->service) == bytes &&
+            memcmp(row->service, service.data, bytes) == 0) {
+            return row;
+        }
+    }
+    if (blind->count == ROWS_MAX) {
+        return &blind->rows[ROWS_MAX - 1];
+    }
+    row = &blind->rows[blind->count++];
+    if (bytes > 0) {
+        memcpy(row->service, service.data, bytes);
+    }
+    row->reason = reason;
+    return row;
+}
+
+static int add_request(void *context, const struct cpt_record *record,
+                       const struct cpt_path *path, uint64_t weight)
+{
+    struct blind *blind = context;
+
+    blind->request_count++;
+    blind->weights += (double)weight;
+    blind->time += (double)weight * (double)record->latency_ns;
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
+        struct row *row = NULL;
+
+        if (kind != CPT_KIND_BLIND_SPOT && kind != CPT_KIND_FOLDED) {
+            continue;
+        }
+        row = row_of(blind, cpt_path_frame_service(path, segment->frame),
+                     kind == CPT_KIND_FOLDED ? REASON_FOLDED : segment->reason);
+        row->time += (double)weight * (double)segment->duration_ns;
+        row->spot_count++;
+        row->request_count += row->last_request != blind->request_count;
+        row->last_request = blind->request_count;
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+    const int order = strcmp(a->service, b->service);
+
+    if (a->time != b->time) {
+        return a->time > b->time ? -1 : 1;
+    }
+    return order != 0 ? order : (a->reason > b->reason) - (a->reason < b->reason);
+}
+
+/* --- Printing --- */
+
+static double share_of(const struct blind *blind, double time)
+{
+    return blind->time > 0 ? time / blind->time : 0;
+}
+
+static double all_of(const struct blind *blind)
+{
+    double time = 0;
+
+    for (size_t i = 0; i < blind->count; i++) {
+        time += blind->rows[i].time;
+    }
+    return time;
+}
+
+static void put(const struct blind *blind, const struct cpt_tree *tree)
+{
+    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    struct cpti_json json = {.file = stdout};
+    char text[24];
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_tree_json_stats(&json, tree, &all, false);
+    cpti_json_rough(&json, "blind_share", share_of(blind, all_of(blind)));
+    cpti_json_open(&json, "blind_spots", '[');
+    for (size_t i = 0; i < blind->count; i++) {
+        const struct row *row = &blind->rows[i];
+
+        cpti_json_row(&json);
+        cpti_json_open(&json, NULL, '{');
+        cpti_json_text(&json, "service", row->service);
+        cpti_json_text(&json, "reason", word_of(row->reason, text));
+        cpti_json_rough(&json, "share", share_of(blind, row->time));
+        cpti_json_ns(&json, "mean_ns", row->time / blind->weights);
+        cpti_json_unsigned(&json, "spots", row->spot_count);
+        cpti_json_unsigned(&json, "requests", row->request_count);
+        cpti_json_close(&json);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+static int print(const struct blind *blind, const struct cpt_tree *tree)
+{
+    const char *const headings[] = {"share",    "mean ms", "spots",
+                                    "requests", "reason",  "service"};
+    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    struct cpti_table table = cpti_table_of(headings, 6);
+
+    cpti_tree_print_stats(tree, NULL, &all, false);
+    (void)printf("blind spots: %.1f%% of the latency\n",
+                 100 * share_of(blind, all_of(blind)));
+    if (blind->count == 0) {
+        return CPTI_EXIT_DONE;
+    }
+    for (size_t i = 0; i < blind->count; i++) {
+        const struct row *row = &blind->rows[i];
+        char text[32];
+        char word[24];
+
+        cpti_table_cell(&table, "%.1f%%", 100 * share_of(blind, row->time));
+        cpti_table_cell(&table, "%s", cpti_ms(row->time / blind->weights, text));
+        cpti_table_cell(&table, "%" PRIu64, row->spot_count);
+        cpti_table_cell(&table, "%" PRIu64, row->request_count);
+        cpti_table_cell(&table, "%s", word_of(row->reason, word));
+        cpti_table_cell(&table, "%s", cpti_quoted(row->service));
+    }
+    (void)printf("\n");
+    return cpti_table_print(&table);
+}
+
+int cpti_blind_report(const struct cpti_arguments *arguments)
+{
+    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes",
+                                         "group-by"};
+    struct cpti_gather gather = {.omits_sources = cpti_has(arguments, "no-source"),
+                                 .request = add_request};
+    bool is_usable = false;
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (cpti_has(arguments, others[i])) {
+            return cpti_usage("option '--blind-spots' does not go with '--%s'",
+                              others[i]);
+        }
+    }
+    gather.context = calloc(1, sizeof(struct blind));
+    if (gather.context == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = cpti_gather_arguments(&gather, arguments, &is_usable);
+    if (is_usable && gather.met_tree) {
+        status = cpti_failed("a tree has no reasons of blind spots: give the logs");
+    } else if (is_usable) {
+        struct blind *blind = gather.context;
+
+        qsort(blind->rows, blind->count, sizeof blind->rows[0], by_time);
+        if (cpti_has(arguments, "json")) {
+            put(blind, gather.tree);
+        } else {
+            status = cpti_exit_last(status, print(blind, gather.tree));
+        }
+    }
+    free(gather.context);
+    cpt_tree_free(gather.tree);
+    return status;
+}

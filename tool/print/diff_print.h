@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * diff_print.h - a difference as text, as Markdown, as JSON
+ *
+ * Threads: one at a time; all print on stdout.
+ */
+#ifndef CPTI_CLI_DIFF_PRINT_H
+#define CPTI_CLI_DIFF_PRINT_H
+
+#include "tool/print/diff_condition.h"
+#include "tool/print/diff_rows.h"
+#include "tool/folds/views.h"
+
+/* Formats of --format. */
+enum cpti_diff_format { CPTI_DIFF_TEXT, CPTI_DIFF_MARKDOWN, CPTI_DIFF_JSON };
+
+struct cpti_diff_print {
+    const struct cpti_gather *gathers; /* of base and new */
+    const struct cpt_diff *diff;
+    enum cpti_by by;
+    enum cpti_diff_format format;
+    const struct cpti_diff_filter *filter;
+    const struct cpti_conditions *conditions; /* tested; printed in JSON only */
+    const struct cpti_mix *mix;               /* or NULL */
+    const struct cpti_views *views; /* of base and new; they may have clusters */
+    uint64_t bytes_max;             /* of the answer; 0: no limit */
+};
+
+/* Prints it. enum cpti_exit. */
+int cpti_diff_print(const struct cpti_diff_print *print);
+
+#endif

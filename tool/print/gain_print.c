@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * gain_print.c - what a frame would give back; see gain_print.h
+ *
+ * If all segments of a frame took no time, a request would gain at least the largest of
+ * their drags, and at most their time on the path. Both ends are averages over the
+ * requests with drags, and each has its interval. Rows are by name, over all stacks of
+ * a frame: the largest drag of a request is not the sum of those of its stacks.
+ */
+#include "tool/print/gain_print.h"
+
+#include "tool/table/capped.h"
+#include "tool/base/command.h"
+#include "tool/base/output.h"
+#include "tool/table/table.h"
+#include "tool/folds/gain_clusters.h"
+#include "tool/gather/gather.h"
+#include "tool/folds/views.h"
+#include "tool/print/by_print.h"
+#include "tool/print/cluster_print.h"
+#include "tool/print/tree_print.h"
+#include "aggregate/cpt_gain.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CONFIDENCE 0.95
+
+/* A name. */
+struct row {
+    const struct cpt_tree *names;
+    uint32_t node;
+    struct cpt_gain gain;
+};
+
+struct report {
+    const struct cpt_tree *tree; /* of stacks */
+    struct cpti_views views;     /* by name; with --cluster clusters, too */
+    struct cpti_gain_clusters clusters;
+    struct cpt_stats all; /* of the latency */
+    struct row *rows;
+    size_t row_count;
+    bool is_json;
+};
+
+int cpti_gain_check(const struct cpt_tree *tree, const char *option)
+{
+    return cpt_gain_request_count(tree) != 0
+               ? CPTI_EXIT_DONE
+               : cpti_failed("option '--%s': none of the %" PRIu64
+                             " requests has drags; a service records them where its "
+                             "policy has 'drag', or a caller asks for them",
+                             option, cpt_tree_request_count(tree));
+}
+
+/* --- Rows --- */
+
+/* The largest gain first, by its lower end, then by the upper one. */
+static int by_gain(const void *left, const void *right)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+
+    if (a->gain.drag.mean_ns != b->gain.drag.mean_ns) {
+        return a->gain.drag.mean_ns > b->gain.drag.mean_ns ? -1 : 1;
+    }
+    if (a->gain.time.mean_ns != b->gain.time.mean_ns) {
+        return a->gain.time.mean_ns > b->gain.time.mean_ns ? -1 : 1;
+    }
+    return cpt_tree_stack_compare(a->names, a->node, b->names, b->node);
+}
+
+/* The names that have time in a request with drags. false without memory. */
+static bool fill_rows(struct report *report)
+{
+    const struct cpt_tree *names = report->views.self[CPTI_BY_NAME];
+    const uint32_t count = cpt_tree_node_count(names);
+
+    report->rows = calloc(count, sizeof *report->rows);
+    for (uint32_t node = 1; node < count && report->rows != NULL; node++) {
+        struct cpt_gain gain = cpt_gain_of(names, node);
+
+        if (gain.present_count != 0) {
+            if (report->views.cluster_key != NULL) {
+                cpti_gain_clusters_apply(&report->clusters, names, node, &gain);
+            }
+            report->rows[report->row_count++] = (struct row){names, node, gain};
+        }
+    }
+    if (report->rows != NULL) {
+        qsort(report->rows, report->row_count, sizeof *report->rows, by_gain);
+    }
+    return report->rows != NULL;
+}
+
+/* --- As JSON --- */
+
+void cpti_gain_json(struct cpti_json *json, const struct cpt_gain *gain)
+{
+    cpti_json_open(json, "gain", '{');
+    cpti_json_ns(json, "drag_ns", gain->drag.mean_ns);
+    cpti_interval_json(json, "drag_low_ns", "drag_high_ns", &gain->drag);
+    cpti_json_ns(json, "path_ns", gain->time.mean_ns);
+    cpti_interval_json(json, "path_low_ns", "path_high_ns", &gain->time);
+    cpti_json_unsigned(json, "present_count", gain->present_count);
+    cpti_json_unsigned(json, "known_count", gain->known_count);
+    cpti_json_bool(json, "trusted", !gain->is_rare);
+    cpti_json_close(json);
+}
+
+static void put_report(const struct report *report, size_t row_max)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_tree_json_stats(&json, report->tree, &report->all,
+                         report->views.cluster_key != NULL);
+    cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
+    cpti_json_unsigned(&json, "drag_requests", cpt_gain_request_count(report->tree));
+    cpti_json_open(&json, "rows", '[');
+    for (size_t i = 0; i < report->row_count && i < row_max; i++) {
+        const struct row *row = &report->rows[i];
+
+        cpti_json_row(&json);
+        cpti_json_open(&json, NULL, '{');
+        cpti_by_json(&json, row->names, row->node, CPTI_BY_NAME);
+        cpti_gain_json(&json, &row->gain);
+        cpti_json_close(&json);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    if (row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows",
+                           report->row_count > row_max ? report->row_count - row_max
+                                                       : 0);
+        cpti_json_close(&json);
+    }
+    cpti_json_close(&json);
+}
+
+/* --- As a table --- */
+
+/* A mean and half of its interval, which is Student's and so symmetric. */
+static void add_end(struct cpti_table *table, const struct cpt_mean *mean, bool is_rare)
+{
+    double low_ns = 0;
+    double high_ns = 0;
+    char text[32];
+
+    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    cpti_table_cell(table, "%s", cpti_ms(mean->mean_ns, text));
+    if (isfinite(high_ns)) {
+        cpti_table_cell(table, "%s%s", is_rare ? "~" : "",
+                        cpti_ms(high_ns - mean->mean_ns, text));
+    } else {
+        cpti_table_cell(table, "-");
+    }
+}
+
+static void add_row(struct cpti_table *table, const struct row *row)
+{
+    const struct cpt_gain *gain = &row->gain;
+    char name[CPT_TREE_FRAME_TEXT_BYTES];
+
+    cpti_by_text(row->names, row->node, CPTI_BY_NAME, name, sizeof name);
+    add_end(table, &gain->drag, gain->is_rare);
+    add_end(table, &gain->time, gain->is_rare);
+    cpti_table_cell(table, "%" PRIu64, gain->present_count);
+    cpti_table_cell(table, "%.0f%%",
+                    100 * (double)gain->known_count / (double)gain->present_count);
+    cpti_table_cell(table, "%s", name);
+}
+
+static int print_report(const struct report *report, size_t row_max)
+{
+    static const char *const headings[] = {"drag ms",  "±95%",  "path ms", "±95%",
+                                           "requests", "known", "name"};
+    enum { COLUMNS = sizeof headings / sizeof headings[0] };
+
+    struct cpti_table table = cpti_table_of(headings, COLUMNS);
+    bool is_any_rare = false;
+    int status;
+
+    cpti_tree_print_stats(report->tree, NULL, &report->all,
+                          report->views.cluster_key != NULL);
+    cpti_cluster_print(&report->views, CPTI_BY_STACK);
+    (void)printf(
+        "drags: of %" PRIu64 " of %" PRIu64 " requests, which alone count here\n"
+        "without a name, its whole time, they gain 'drag' to 'path'\n\n",
+        cpt_gain_request_count(report->tree), cpt_tree_request_count(report->tree));
+    for (size_t i = 0; i < report->row_count && i < row_max; i++) {
+        add_row(&table, &report->rows[i]);
+        is_any_rare = is_any_rare || report->rows[i].gain.is_rare;
+    }
+    if (report->row_count > row_max) {
+        for (size_t i = 0; i + 1 < COLUMNS; i++) {
+            cpti_table_cell(&table, "-");
+        }
+        cpti_table_cell(&table, "(%zu more names)", report->row_count - row_max);
+    }
+    status = cpti_table_print(&table);
+    (void)printf("\nneither drags nor gains of several names add up\n");
+    if (is_any_rare) {
+        (void)printf("~ do not trust it: fewer than %s\n",
+                     report->views.cluster_key != NULL ? "10 clusters or 30 requests"
+                                                       : "30 requests");
+    }
+    return status;
+}
+
+/* --- The command --- */
+
+/* See struct cpti_capped. */
+static int print_rows(void *context, size_t row_max)
+{
+    const struct report *report = context;
+
+    if (!report->is_json) {
+        return print_report(report, row_max);
+    }
+    put_report(report, row_max);
+    return CPTI_EXIT_DONE;
+}
+
+static int show(struct report *report, uint64_t bytes_max)
+{
+    struct cpti_capped capped = {
+        .bytes_max = bytes_max, .print = print_rows, .context = report};
+    int status = cpti_gain_check(report->tree, "drag");
+
+    report->all = cpt_stats_of(report->tree, CPT_TREE_ROOT);
+    if (status == CPTI_EXIT_DONE && report->views.cluster_key != NULL) {
+        status = cpti_gain_clusters_finish(&report->clusters);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_cluster_stats(&report->views, CPTI_BY_STACK, report->tree,
+                                    &report->all);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (!fill_rows(report)) {
+        return cpti_failed("out of memory");
+    }
+    capped.row_count = report->row_count;
+    return cpti_capped_print(&capped);
+}
+
+/* Has @gather fill the views, and with --cluster the clusters. enum cpti_exit. */
+static int prepare(struct report *report, const struct cpti_arguments *arguments,
+                   struct cpti_gather *gather)
+{
+    const char *key = cpti_value(arguments, "cluster");
+    int status = cpti_views_init(&report->views, 1U << CPTI_BY_NAME, gather);
+
+    if (status == CPTI_EXIT_DONE && key != NULL) {
+        status = cpti_views_cluster(&report->views, key, 1U << CPTI_BY_STACK, gather);
+    }
+    return status == CPTI_EXIT_DONE && key != NULL
+               ? cpti_gain_clusters_init(&report->clusters, &report->views, gather)
+               : status;
+}
+
+int cpti_gain_report(const struct cpti_arguments *arguments)
+{
+    static const char *const others[] = {"by", "quantiles", "group-by", "blind-spots"};
+    struct cpti_gather gather = {.may_be_empty = cpti_has(arguments, "allow-empty"),
+                                 .omits_sources = cpti_has(arguments, "no-source")};
+    struct report report = {.is_json = cpti_has(arguments, "json")};
+    uint64_t bytes_max = 0;
+    bool is_usable = false;
+    int status = cpti_capped_option(arguments, &bytes_max);
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (cpti_has(arguments, others[i])) {
+            return cpti_usage("option '--drag' does not go with '--%s'", others[i]);
+        }
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = prepare(&report, arguments, &gather);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_arguments(&gather, arguments, &is_usable);
+    }
+    if (is_usable) {
+        int last = cpti_views_check(&report.views, &gather);
+
+        report.tree = gather.tree;
+        if (last == CPTI_EXIT_DONE) {
+            last = show(&report, bytes_max);
+        }
+        status = cpti_exit_last(status, last);
+    }
+    free(report.rows);
+    cpti_gain_clusters_deinit(&report.clusters);
+    cpti_views_deinit(&report.views);
+    cpt_tree_free(gather.tree);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tail_print.h - the tails of two sets as text, as Markdown, as JSON
+ *
+ * Threads: one at a time; all print on stdout.
+ */
+#ifndef CPTI_CLI_TAIL_PRINT_H
+#define CPTI_CLI_TAIL_PRINT_H
+
+#include "tool/folds/tails.h"
+#include "tool/print/diff_condition.h"
+#include "tool/print/diff_print.h"
+
+struct cpti_tail_print {
+    const struct cpti_tails *tails;
+    const struct cpt_tail *tail; /* NULL: a set has no requests below its border */
+    enum cpti_diff_format format;
+    uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
+    uint64_t bytes_max; /* of the answer; 0: no limit */
+    struct cpti_conditions *conditions; /* on the quantile; are tested */
+    struct cpt_stats all[2];            /* filled in: of both sets */
+    struct cpt_quantile_change change;  /* filled in: of the quantile, … */
+    enum cpt_diff_doubt doubt;          /* … and whether to trust it */
+};
+
+/* Prints them. enum cpti_exit. */
+int cpti_tail_print(struct cpti_tail_print *print);
+
+#endif

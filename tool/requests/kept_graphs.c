@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * kept_graphs.c - each file to the source that reads it, by its first bytes
+ */
+#include "tool/requests/kept_graphs.h"
+
+#include "tool/base/command.h"
+#include "tool/base/folders.h"
+#include "tool/base/names.h"
+#include "tool/base/output.h"
+#include "tool/requests/kept_sources.h"
+#include "tool/select/select.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct kept {
+    struct cpti_kept_spans *spans;
+    struct cpti_kept_logs *logs;
+};
+
+bool cpti_kept_is_log(const unsigned char *head, size_t bytes)
+{
+    return cpti_input_kind_of(head, bytes) == CPTI_INPUT_GRAPHS;
+}
+
+bool cpti_kept_recognise(const unsigned char *head, size_t bytes)
+{
+    return cpti_kept_is_log(head, bytes) || cpti_kept_spans_recognise(head, bytes);
+}
+
+/* --- Which requests count --- */
+
+/* NULL: @selection can be answered for each kept request alone. */
+static const char *refusal_of(const struct cpti_selection *selection)
+{
+    const struct cpti_expression *expression = &selection->expression;
+
+    for (size_t i = 0; i < expression->test_count; i++) {
+        if (expression->tests[i].subject == CPTI_SUBJECT_PATH) {
+            return "path(...)";
+        }
+    }
+    return expression->percentile_count != 0 ? "pNN" : NULL;
+}
+
+int cpti_kept_selection(const struct cpti_arguments *arguments,
+                        struct cpti_selection **selection)
+{
+    int status = CPTI_EXIT_DONE;
+
+    *selection = calloc(1, sizeof **selection); /* large */
+    if (*selection == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = cpti_selection_init(*selection, arguments);
+    if (status == CPTI_EXIT_DONE && refusal_of(*selection) != NULL) {
+        status = cpti_usage("cpt %s selects by attributes and times, not by %s",
+                            arguments->command->name, refusal_of(*selection));
+    }
+    return status;
+}
+
+void cpti_kept_selection_free(struct cpti_selection *selection)
+{
+    if (selection != NULL) {
+        cpti_selection_deinit(selection);
+        free(selection);
+    }
+}
+
+/* The attribute that no request had, as far as known; empty: none. */
+static struct cpt_bytes unknown_key(const struct cpti_kept_options *options,
+                                    const struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes unseen = options->selection != NULL
+                                        ? cpti_selection_unseen(options->selection)
+                                        : (struct cpt_bytes){NULL, 0};
+
+    return unseen.bytes == 0 && options->by != NULL && counts->with_by == 0
+               ? cpt_bytes_of(options->by)
+               : unseen;
+}
+
+static void note_keys(struct cpti_kept_counts *counts, const struct cpt_record *record)
+{
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        const struct cpt_bytes key = record->attributes[i].key;
+        char text[CPTI_KEPT_KEY_BYTES];
+
+        if (key.bytes < sizeof text) {
+            (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
+            cpti_names_add(counts->keys, text);
+        }
+    }
+}
+
+static void note_nearest(const struct cpti_kept_options *options,
+                         struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes key = unknown_key(options, counts);
+    const char *nearest = NULL;
+    char text[CPTI_KEPT_KEY_BYTES];
+
+    (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
+    nearest = key.bytes != 0 ? cpti_nearest_name(text, counts->keys) : NULL;
+    if (nearest != NULL) {
+        (void)snprintf(counts->nearest, sizeof counts->nearest, "%s", nearest);
+    }
+}
+
+bool cpti_kept_counts_record(const struct cpti_kept_options *options,
+                             struct cpti_kept_counts *counts, struct cpt_bytes id,
+                             const struct cpt_record *record)
+{
+    enum cpti_selected selected = CPTI_SELECTED;
+
+    if (options->wanted != NULL && !cpti_trace_is(id, options->wanted)) {
+        return false;
+    }
+    if (options->selection != NULL) {
+        selected = cpti_selection_counts(options->selection, record);
+    } else if (record->is_forced) {
+        selected = CPTI_FORCED_EXCLUDED;
+    } else if (cpti_is_fragment(record)) {
+        selected = CPTI_FRAGMENT_EXCLUDED;
+    }
+    if (unknown_key(options, counts).bytes != 0) {
+        note_keys(counts, record);
+    }
+    if (options->wanted == NULL &&
+        (selected == CPTI_FORCED_EXCLUDED || selected == CPTI_FRAGMENT_EXCLUDED)) {
+        counts->forced += selected == CPTI_FORCED_EXCLUDED;
+        counts->fragments += selected == CPTI_FRAGMENT_EXCLUDED;
+        return false;
+    }
+    counts->unselected += selected == CPTI_NOT_SELECTED;
+    counts->with_by += selected != CPTI_NOT_SELECTED && options->by != NULL &&
+                       cpt_record_attribute(record, cpt_bytes_of(options->by)) != NULL;
+    return selected != CPTI_NOT_SELECTED;
+}
+
+int cpti_kept_none(const struct cpti_kept_options *options,
+                   const struct cpti_kept_counts *counts)
+{
+    const struct cpt_bytes unknown = unknown_key(options, counts);
+    char key[2 * CPTI_KEPT_KEY_BYTES];
+    char hint[2 * CPTI_KEPT_KEY_BYTES] = "";
+
+    (void)snprintf(key, sizeof key, "%s", cpti_quoted_bytes(unknown));
+    if (counts->nearest[0] != '\0') {
+        (void)snprintf(hint, sizeof hint, "; did you mean '%s'?",
+                       cpti_quoted(counts->nearest));
+    }
+    if (counts->requests != 0 && options->by != NULL) {
+        return cpti_failed("option '--by': no request has '%s'%s", key, hint);
+    }
+    if (counts->unselected == 0) {
+        return cpti_failed("no request %s",
+                           options->wanted != NULL ? "of that trace" : "is kept");
+    }
+    return unknown.bytes != 0
+               ? cpti_failed("no request is selected: none has '%s'%s", key, hint)
+               : cpti_failed("no request is selected");
+}
+
+/* --- Files --- */
+
+int cpti_kept_option(const struct cpti_arguments *given, const char *option,
+                     struct cpti_arguments *files)
+{
+    static const struct cpti_command folders = {CPTI_KEPT_FOLDERS};
+
+    *files = (struct cpti_arguments){.command = &folders};
+    files->operands = calloc(given->option_count + 1, sizeof *files->operands);
+    if (files->operands == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (;;) {
+        const char *name = cpti_value_at(given, option, files->operand_count);
+
+        if (name == NULL) {
+            return cpti_folders_open(files);
+        }
+        files->operands[files->operand_count++] = name;
+    }
+}
+
+static int add_file(struct kept *kept, const char *name)
+{
+    struct cpti_input input;
+    int status = cpti_input_open(&input, name);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    switch (input.kind) {
+    case CPTI_INPUT_GRAPHS:
+        return cpti_kept_logs_add(kept->logs, &input); /* closes it later */
+    case CPTI_INPUT_LOG:
+        status = cpti_failed("%s: is a path log: it has what was on the critical path, "
+                             "and nothing else; give graph logs, or spans",
+                             cpti_input_name(&input));
+        break;
+    case CPTI_INPUT_TREE:
+        status = cpti_failed("%s: is a tree: it holds averages, no single requests; "
+                             "give graph logs, or spans",
+                             cpti_input_name(&input));
+        break;
+    default:
+        status = cpti_kept_spans_add(kept->spans, &input);
+        break;
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+/* A name that was given, and its file. */
+struct given {
+    dev_t device;
+    ino_t number;
+    size_t at; /* its place among the names */
+};
+
+static int compare_given(const void *left, const void *right)
+{
+    const struct given *a = left;
+    const struct given *b = right;
+
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    if (a->number != b->number) {
+        return a->number < b->number ? -1 : 1;
+    }
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Which names are further ones of a regular file that came before; the caller frees
+ * them. NULL: no memory. */
+static bool *mark_again(const struct cpti_kept_options *options)
+{
+    struct given *given = calloc(options->file_count + 1, sizeof *given);
+    bool *is_again = calloc(options->file_count + 1, sizeof *is_again);
+    size_t count = 0;
+
+    if (given == NULL || is_again == NULL) {
+        free(given);
+        free(is_again);
+        return NULL;
+    }
+    for (size_t i = 0; i < options->file_count; i++) {
+        struct stat about;
+
+        if (strcmp(options->files[i], "-") != 0 &&
+            stat(options->files[i], &about) == 0 && S_ISREG(about.st_mode)) {
+            given[count++] = (struct given){about.st_dev, about.st_ino, i};
+        }
+    }
+    qsort(given, count, sizeof *given, compare_given);
+    for (size_t i = 1; i < count; i++) {
+        is_again[given[i].at] = given[i].device == given[i - 1].device &&
+                                given[i].number == given[i - 1].number;
+    }
+    free(given);
+    return is_again;
+}
+
+/* Each file once, rather than all of its records as copies. */
+static int add_files(struct kept *kept, const struct cpti_kept_options *options)
+{
+    bool *is_again = mark_again(options);
+    uint64_t again_count = 0;
+    int status = CPTI_EXIT_DONE;
+
+    if (is_again == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < options->file_count; i++) {
+        again_count += is_again[i];
+        if (!is_again[i]) {
+            status = cpti_exit_last(status, add_file(kept, options->files[i]));
+        }
+    }
+    if (again_count != 0) {
+        cpti_warn("files that are given again, and are read once: %" PRIu64,
+                  again_count);
+    }
+    free(is_again);
+    return status;
+}
+
+/* Tells what is left out. */
+static void tell_left(const struct cpti_kept_options *options,
+                      const struct cpti_kept_counts *counts)
+{
+    if (counts->fragments != 0) {
+        cpti_warn("fragments that are left out, of traces whose root was lost: %" PRIu64
+                  "%s",
+                  counts->fragments,
+                  options->selection != NULL ? "; --include-fragments takes them" : "");
+    }
+    if (counts->others != 0) {
+        cpti_warn("traces that are left out, as they have no notes of our services, "
+                  "or these do not fit together, or are too many: %" PRIu64,
+                  counts->others);
+    }
+}
+
+int cpti_kept_graphs(const struct cpti_kept_options *options,
+                     struct cpti_kept_counts *counts)
+{
+    struct kept kept = {NULL, NULL};
+    struct cpti_names keys = {0};
+    uint64_t of_spans = 0;
+    int status = CPTI_EXIT_DONE;
+
+    memset(counts, 0, sizeof *counts);
+    counts->keys = &keys;
+    kept.spans = cpti_kept_spans_new(options, counts);
+    kept.logs = cpti_kept_logs_new(options, counts);
+    if (kept.spans == NULL || kept.logs == NULL) {
+        status = cpti_failed("out of memory");
+    } else {
+        status = add_files(&kept, options);
+        status = cpti_exit_last(status, cpti_kept_spans_finish(kept.spans));
+        of_spans = counts->requests;
+        status = cpti_exit_last(status, cpti_kept_logs_finish(kept.logs));
+        if (of_spans != 0 && counts->requests != of_spans) {
+            cpti_warn("requests of spans: %" PRIu64 ", of graph logs: %" PRIu64 "; "
+                      "a request that has both counts twice: give one kind",
+                      of_spans, counts->requests - of_spans);
+        }
+        tell_left(options, counts);
+    }
+    note_nearest(options, counts);
+    counts->keys = NULL;
+    cpti_names_deinit(&keys);
+    cpti_kept_spans_free(kept.spans);
+    cpti_kept_logs_free(kept.logs);
+    return status;
+}

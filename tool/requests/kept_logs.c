@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * kept_logs.c - kept graphs from graph logs of all services (wire/cpt_graph_join.h)
+ */
+#include "tool/requests/kept_sources.h"
+
+#include "tool/base/command.h"
+#include "tool/base/output.h"
+#include "tool/select/select.h"
+#include "wire/cpt_graph_join.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { FILES_MAX = 65535, ID_TEXT_BYTES = 33 };
+
+struct cpti_kept_logs {
+    const struct cpti_kept_options *options;
+    struct cpti_kept_counts *counts;
+    struct cpt_graph_join *join;
+    struct cpti_input **inputs;
+    size_t input_count, input_capacity;
+    uint64_t refused; /* of the current file */
+    unsigned told;    /* records that were */
+};
+
+/* What could not be read of the current file. */
+static void tell_damage(void *context, const struct cpt_error *error)
+{
+    struct cpti_kept_logs *logs = context;
+    const struct cpti_input *input = logs->inputs[logs->input_count - 1];
+
+    if (error->status == CPT_TRUNCATED) {
+        cpti_warn("%s: %s", cpti_input_name(input), error->sentence);
+        return;
+    }
+    if (logs->refused++ < CPTI_KEPT_TOLD_MAX) {
+        (void)cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
+                          error->offset, error->sentence);
+    }
+}
+
+/* Whose graph could not be read; all of them are counted at the end. */
+static void tell_refused(void *context, void *input, const struct cpt_error *error)
+{
+    struct cpti_kept_logs *logs = context;
+
+    if (logs->told < CPTI_KEPT_TOLD_MAX) {
+        logs->told++;
+        (void)cpti_failed("%s: in the block at byte %" PRIu64 ": %s",
+                          cpti_input_name(input), error->offset, error->sentence);
+    }
+}
+
+struct cpti_kept_logs *cpti_kept_logs_new(const struct cpti_kept_options *options,
+                                          struct cpti_kept_counts *counts)
+{
+    struct cpti_kept_logs *logs = cpt_alloc_zeroed(NULL, sizeof *logs);
+    const struct cpt_graph_join_options join = {.struct_bytes = sizeof join,
+                                                .damaged = tell_damage,
+                                                .context = logs,
+                                                .refused = tell_refused};
+
+    if (logs == NULL) {
+        return NULL;
+    }
+    logs->options = options;
+    logs->counts = counts;
+    logs->join = cpt_graph_join_new(&join, NULL);
+    if (logs->join == NULL) {
+        cpti_kept_logs_free(logs);
+        return NULL;
+    }
+    return logs;
+}
+
+void cpti_kept_logs_free(struct cpti_kept_logs *logs)
+{
+    if (logs == NULL) {
+        return;
+    }
+    cpt_graph_join_free(logs->join);
+    for (size_t i = 0; i < logs->input_count; i++) {
+        cpti_input_close(logs->inputs[i]);
+        cpt_alloc_free(NULL, logs->inputs[i]);
+    }
+    cpt_alloc_free(NULL, logs->inputs);
+    cpt_alloc_free(NULL, logs);
+}
+
+/* Keeps @input open until the requests are joined. */
+static struct cpti_input *take_over(struct cpti_kept_logs *logs,
+                                    struct cpti_input *input)
+{
+    struct cpti_input *own = NULL;
+
+    if (cpt_alloc_grow(NULL, (void **)&logs->inputs, &logs->input_capacity,
+                       logs->input_count + 1, FILES_MAX,
+                       sizeof(struct cpti_input *)) == CPT_OK) {
+        own = cpt_alloc_zeroed(NULL, sizeof *own);
+    }
+    if (own == NULL) {
+        cpti_input_close(input);
+        return NULL;
+    }
+    *own = *input;
+    logs->inputs[logs->input_count++] = own;
+    return own;
+}
+
+int cpti_kept_logs_add(struct cpti_kept_logs *logs, struct cpti_input *input)
+{
+    struct cpti_input *own = take_over(logs, input);
+    struct cpt_graph_input read = {cpti_input_read_at, own, 0};
+    struct cpt_error error = {0};
+    cpt_status status = CPT_OK;
+
+    if (own == NULL) {
+        return cpti_failed("out of memory");
+    }
+    read.bytes = cpti_input_bytes(own);
+    if (read.bytes == 0) {
+        return cpti_failed("%s: a graph log is read twice: give it as a file",
+                           cpti_input_name(own));
+    }
+    logs->refused = 0;
+    status = cpt_graph_join_add(logs->join, &read, &error);
+    if (logs->refused > CPTI_KEPT_TOLD_MAX) {
+        cpti_warn("%s: %" PRIu64 " more like these", cpti_input_name(own),
+                  logs->refused - CPTI_KEPT_TOLD_MAX);
+    }
+    if (status != CPT_OK) {
+        return cpti_failed("%s: %s", cpti_input_name(own),
+                           error.sentence[0] != '\0' ? error.sentence
+                                                     : cpt_status_sentence(status));
+    }
+    return logs->refused == 0 ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+}
+
+/* --- Requests --- */
+
+static void put_hex(char *text, const unsigned char *data, size_t bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes; i++) {
+        text[2 * i] = digits[data[i] >> 4];
+        text[2 * i + 1] = digits[data[i] & 15];
+    }
+    text[2 * bytes] = '\0';
+}
+
+/* The id of its trace if it has one, else its own. */
+static void put_id(const struct cpt_graph_request *request, char *text)
+{
+    unsigned char own[8];
+
+    for (size_t i = 0; i < sizeof own; i++) {
+        own[i] = (unsigned char)(request->id >> (8 * (sizeof own - 1 - i)));
+    }
+    if (request->record.has_trace_id) {
+        put_hex(text, request->record.trace_id, sizeof request->record.trace_id);
+    } else {
+        put_hex(text, own, sizeof own);
+    }
+}
+
+static cpt_status visit(struct cpti_kept_logs *logs,
+                        const struct cpt_graph_request *request,
+                        struct cpti_kept_graph *graph)
+{
+    const struct cpt_trace *trace = request->records.runs[0].trace;
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag *dag = NULL;
+    struct cpt_dag_draft *draft = cpt_dag_draft_new(NULL, trace->arrival_ns);
+    cpt_status status = draft != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        status = cpt_dag_draft_trace(draft, &request->records, &recorded);
+    }
+    if (status == CPT_OK) {
+        status = cpt_dag_new(NULL, &recorded.shape, &dag, NULL);
+    }
+    if (status == CPT_OK) {
+        graph->latency_ns = trace->response_ns - trace->arrival_ns;
+        graph->dag = dag;
+        graph->recorded = &recorded;
+        status = logs->options->visit(logs->options->context, graph);
+    }
+    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+    return status;
+}
+
+static cpt_status add_request(struct cpti_kept_logs *logs,
+                              const struct cpt_graph_request *request)
+{
+    const struct cpt_record *record = &request->record;
+    const struct cpti_selection *selection = logs->options->selection;
+    char id[ID_TEXT_BYTES];
+    struct cpti_kept_graph graph = {.service = record->service,
+                                    .method = record->method,
+                                    .start_unix_ns = record->start_unix_ns,
+                                    .probability = record->probability,
+                                    .attributes = record->attributes,
+                                    .attribute_count = record->attribute_count};
+    cpt_status status = CPT_OK;
+
+    put_id(request, id);
+    graph.id = cpt_bytes_of(id);
+    if (!cpti_kept_counts_record(logs->options, logs->counts, graph.id, record)) {
+        return CPT_OK;
+    }
+    if (selection != NULL && selection->includes_forced && !selection->is_random_only) {
+        graph.probability = 0;
+    }
+    status = visit(logs, request, &graph);
+    if (status == CPT_END || status == CPT_LIMIT || status == CPT_INVALID ||
+        status == CPT_CORRUPT) {
+        logs->counts->others++;
+        return CPT_OK;
+    }
+    logs->counts->requests += status == CPT_OK;
+    return status;
+}
+
+static void tell(uint64_t count, const char *what, const char *hint)
+{
+    if (count != 0) {
+        cpti_warn("%s: %" PRIu64 "%s", what, count, hint);
+    }
+}
+
+static void tell_counts(const struct cpt_graph_join_counts *counts, uint64_t forced)
+{
+    tell(forced, "requests that are left out, as their tracing was forced", "");
+    tell(counts->missing_callees,
+         "calls that are blocks of constant length, as their callee has no record",
+         "; is the log of a service missing, or did its graph_rate refuse them?");
+    tell(counts->copied_records, "copies of records that count once",
+         "; is a file given with a copy of it?");
+    tell(counts->repeated_records,
+         "records that are left out, as a different one has their id", "");
+    tell(counts->foreign_records,
+         "records that are left out, as no request called them",
+         "; is the log of their caller missing, or did it not wait for them?");
+    tell(counts->circular_calls,
+         "calls that lead to a record which is in a request already", "");
+    tell(counts->large_requests,
+         "requests that are left out, as they need too much memory", "");
+}
+
+int cpti_kept_logs_finish(struct cpti_kept_logs *logs)
+{
+    const struct cpt_graph_join_counts *counts = cpt_graph_join_counts(logs->join);
+    int exit_status = CPTI_EXIT_DONE;
+    uint64_t refused = 0;
+
+    for (;;) {
+        struct cpt_graph_request request;
+        struct cpt_error error = {0};
+        cpt_status status = cpt_graph_join_next(logs->join, &request, &error);
+
+        if (status == CPT_END) {
+            break;
+        }
+        if (status == CPT_OK) {
+            status = add_request(logs, &request);
+            if (status != CPT_OK) {
+                return cpti_failed("%s", cpt_status_sentence(status));
+            }
+            continue;
+        }
+        logs->counts->others++;
+        exit_status = CPTI_EXIT_FAILED;
+        if (status != CPT_CORRUPT && refused++ < CPTI_KEPT_TOLD_MAX) {
+            (void)cpti_failed("a request: %s", error.sentence[0] != '\0'
+                                                   ? error.sentence
+                                                   : cpt_status_sentence(status));
+        }
+        if (status != CPT_CORRUPT && status != CPT_LIMIT) {
+            return exit_status;
+        }
+    }
+    tell_counts(counts, logs->counts->forced);
+    if (counts->refused_records != 0) {
+        exit_status = cpti_failed("records of graphs that cannot be read: %" PRIu64,
+                                  counts->refused_records);
+    }
+    return exit_status;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * kept_spans.c - kept graphs from files of spans with notes (docs/format-spans.md)
+ */
+#include "tool/requests/kept_sources.h"
+
+#include "tool/base/command.h"
+#include "tool/base/names.h"
+#include "tool/base/output.h"
+#include "cpt/import/traces.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { IN_A_ROW_MAX = 10000 /* pieces that are refused */ };
+
+struct cpti_kept_spans {
+    const struct cpti_kept_options *options;
+    struct cpti_kept_counts *counts;
+    struct cpti_input *input; /* the file that is read */
+    char name[256];           /* of the last one, for what comes of all files */
+    struct cpti_traces *traces;
+    struct cpti_spans *spans;
+    struct cpt_bytes trace; /* its id */
+};
+
+bool cpti_kept_spans_recognise(const unsigned char *head, size_t bytes)
+{
+    return cpti_traces_recognise(head, bytes);
+}
+
+/* A cpti_spans_dag_fn. */
+static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
+                            const struct cpt_dag_recorded *recorded,
+                            uint64_t latency_ns)
+{
+    const struct cpti_kept_spans *kept = context;
+    const struct cpti_span *root =
+        cpti_spans_at(kept->spans, cpti_spans_root(kept->spans));
+    const struct cpti_kept_graph graph = {.id = kept->trace,
+                                          .service = root->service,
+                                          .method = root->operation,
+                                          .start_unix_ns = root->start_ns,
+                                          .latency_ns = latency_ns,
+                                          .dag = dag,
+                                          .recorded = recorded};
+    const char *why = cpti_span_fragment_word(cpti_spans_fragment(kept->spans));
+    const struct cpt_attribute fragment = {
+        .key = cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE),
+        .type = CPT_ATTRIBUTE_TEXT,
+        .value = {.text = cpt_bytes_of(why != NULL ? why : "")}};
+    const struct cpt_record record = {.service = root->service,
+                                      .method = root->operation,
+                                      .start_unix_ns = root->start_ns,
+                                      .latency_ns = latency_ns,
+                                      .is_random = 1,
+                                      .attributes = &fragment,
+                                      .attribute_count = why != NULL};
+    cpt_status status = CPT_OK;
+
+    if (cpti_kept_counts_record(kept->options, kept->counts, kept->trace, &record)) {
+        status = kept->options->visit(kept->options->context, &graph);
+        kept->counts->requests += status == CPT_OK;
+    }
+    return status;
+}
+
+static cpt_status add_trace(struct cpti_kept_spans *kept)
+{
+    const char *wanted = kept->options->wanted;
+    struct cpti_spans_report report;
+    cpt_status status = CPT_OK;
+
+    if (wanted != NULL && !cpti_trace_is(kept->trace, wanted)) {
+        return CPT_OK;
+    }
+    status = cpti_spans_resolve(kept->spans, &report);
+    if (status == CPT_OK) {
+        status = cpti_spans_walk(kept->spans, CPTI_SPANS_EXACT);
+    }
+    if (status == CPT_OK) {
+        status = cpti_spans_noted_dag(kept->spans, visit_dag, kept);
+    }
+    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, nonsense */
+        kept->counts->others++;
+        return CPT_OK;
+    }
+    return status;
+}
+
+static cpt_status read_input(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    return cpti_input_read(((struct cpti_kept_spans *)context)->input, buffer, capacity,
+                           bytes);
+}
+
+static void tell_refused(const struct cpti_kept_spans *kept, cpt_status status,
+                         const struct cpt_error *error)
+{
+    (void)cpti_failed("%s: at byte %" PRIu64 ": %s", kept->name, error->offset,
+                      error->sentence[0] != '\0' ? error->sentence
+                                                 : cpt_status_sentence(status));
+}
+
+/* What can be read of traces now. A file may never end: it is left after many refused
+ * pieces without a span among them. */
+static int add_traces(struct cpti_kept_spans *kept)
+{
+    const struct cpti_traces_counts *counts = cpti_traces_counts(kept->traces);
+    uint64_t span_count = counts->spans;
+    int exit_status = CPTI_EXIT_DONE;
+    cpt_status status = CPT_OK;
+    unsigned refused = 0;
+    unsigned in_a_row = 0;
+
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+
+        kept->trace = (struct cpt_bytes){"", 0};
+        status = cpti_traces_next(kept->traces, kept->spans, &kept->trace, &error);
+        if (status == CPT_OK) {
+            status = add_trace(kept);
+            if (status != CPT_OK) {
+                return cpti_failed("%s", cpt_status_sentence(status));
+            }
+        } else if (status != CPT_END) {
+            exit_status = CPTI_EXIT_FAILED;
+            if (refused++ < CPTI_KEPT_TOLD_MAX) {
+                tell_refused(kept, status, &error);
+            }
+            in_a_row = counts->spans == span_count ? in_a_row + 1 : 1;
+            span_count = counts->spans;
+            if (in_a_row == IN_A_ROW_MAX) {
+                break;
+            }
+        }
+    }
+    if (refused > CPTI_KEPT_TOLD_MAX) {
+        cpti_warn("%s: %u more like these%s", kept->name, refused - CPTI_KEPT_TOLD_MAX,
+                  in_a_row == IN_A_ROW_MAX ? ", and no span among them; the rest is "
+                                             "not read"
+                                           : "");
+    }
+    return exit_status;
+}
+
+int cpti_kept_spans_add(struct cpti_kept_spans *kept, struct cpti_input *input)
+{
+    int exit_status = CPTI_EXIT_DONE;
+
+    kept->input = input;
+    (void)snprintf(kept->name, sizeof kept->name, "%s", cpti_input_name(input));
+    exit_status = cpti_traces_open(kept->traces, read_input, kept) == CPT_OK
+                      ? add_traces(kept)
+                      : cpti_failed("out of memory");
+    kept->input = NULL;
+    return exit_status;
+}
+
+static int tell_left_out(const struct cpti_traces_counts *counts)
+{
+    if (counts->cut_traces > 0) {
+        cpti_warn(
+            "traces that may lack spans, as these are too far apart for the memory: "
+            "%" PRIu64,
+            counts->cut_traces);
+    }
+    return counts->refused_traces == 0
+               ? CPTI_EXIT_DONE
+               : cpti_failed(
+                     "traces that are left out, as they are too large: %" PRIu64,
+                     counts->refused_traces);
+}
+
+int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
+{
+    int status = CPTI_EXIT_DONE;
+
+    cpti_traces_finish(kept->traces);
+    status = add_traces(kept);
+    return cpti_exit_last(status, tell_left_out(cpti_traces_counts(kept->traces)));
+}
+
+struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,
+                                            struct cpti_kept_counts *counts)
+{
+    const struct cpti_traces_options traces = {.has_files = true};
+    struct cpti_kept_spans *kept = cpt_alloc_zeroed(NULL, sizeof *kept);
+
+    if (kept == NULL) {
+        return NULL;
+    }
+    kept->options = options;
+    kept->counts = counts;
+    kept->traces = cpti_traces_new(&traces);
+    kept->spans = cpti_spans_new(NULL);
+    if (kept->traces == NULL || kept->spans == NULL) {
+        cpti_kept_spans_free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+void cpti_kept_spans_free(struct cpti_kept_spans *kept)
+{
+    if (kept != NULL) {
+        cpti_spans_free(kept->spans);
+        cpti_traces_free(kept->traces);
+        cpt_alloc_free(NULL, kept);
+    }
+}
