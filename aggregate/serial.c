@@ -10,7 +10,7 @@
 #include "aggregate/cpt_serial.h"
 #include "aggregate/cpt_stats.h"
 
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <math.h>
 #include <stdlib.h>

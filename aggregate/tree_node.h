@@ -32,7 +32,7 @@
 #include "aggregate/cpt_tree.h"
 #include "aggregate/histogram.h"
 #include "aggregate/wide.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 /* Sums over all requests; w is the weight, x the time in a request, in ns. */
 struct cpti_sums {

@@ -3,7 +3,8 @@
 /*
  * tree_nodes.c - the nodes of a tree: found, added, removed again
  *
- * One index (cpt/hash_index.h) for the whole tree finds a node by (parent, name, kind).
+ * One index (cpt/base/hash_index.h) for the whole tree finds a node by its parent,
+ * name and kind.
  * The nodes that came last are always the last in their chains, so cpti_tree_forget()
  * can remove them.
  */

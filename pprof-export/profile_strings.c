@@ -2,11 +2,11 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
  * profile_strings.c - a hash set over one block of text; see profile_strings.h and
- * cpt/hash_index.h. The index grows when it is three quarters full.
+ * cpt/base/hash_index.h. The index grows when it is three quarters full.
  */
 #include "pprof-export/profile_strings.h"
 
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <assert.h>
 #include <string.h>

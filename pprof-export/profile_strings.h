@@ -13,7 +13,7 @@
 #define PROFILE_STRINGS_H
 
 #include "cpt/cpt_name.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 enum { CPTI_STRINGS_MAX = 1 << 26 };
 

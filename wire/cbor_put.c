@@ -3,7 +3,7 @@
 /* cbor_put.c - see cbor_put.h; each item is libcbor's, the memory is ours */
 #include "wire/cbor_put.h"
 
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <cbor.h>
 

@@ -16,7 +16,7 @@
  */
 #include "wire/cpt_metadata.h"
 
-#include "cpt/text.h"
+#include "cpt/base/text.h"
 
 #include <stdbool.h>
 #include <string.h>

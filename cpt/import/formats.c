@@ -3,7 +3,7 @@
 /* formats.c - what the readers of spans share; see formats.h */
 #include "cpt/import/formats.h"
 
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <inttypes.h>
 #include <stdio.h>

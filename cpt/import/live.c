@@ -3,7 +3,7 @@
 /* live.c - traces out of spans that come from running services; see live.h */
 #include "cpt/import/live.h"
 
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 #include "cpt/import/assembly.h"
 #include "cpt/import/formats.h"
 

@@ -4,7 +4,7 @@
 #ifndef CPTI_SPAN_TREE_H
 #define CPTI_SPAN_TREE_H
 
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 #include "cpt/import/spans.h"
 
 /* Why a span is not in the tree, or that it is. */

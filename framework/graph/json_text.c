@@ -3,7 +3,7 @@
 /* json_text.c - JSON that is written into memory, up to a limit; see json_text.h */
 #include "framework/graph/json_text.h"
 
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>

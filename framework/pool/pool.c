@@ -47,7 +47,7 @@
  */
 #include "framework/pool/pool.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/pool_state.h"
 

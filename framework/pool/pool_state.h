@@ -6,7 +6,7 @@
 #ifndef CPT_POOL_STATE_H
 #define CPT_POOL_STATE_H
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/pool/deque.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/pool.h"

@@ -8,7 +8,7 @@
  * back by itself, and 0 while it is awake and will ask again. So a loop that is busy is
  * never woken, and one that waits is woken once.
  */
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/timers.h"

@@ -3,7 +3,7 @@
 /* timer_thread.c - see timer_thread.h. */
 #include "framework/pool/timer_thread.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc)

@@ -15,7 +15,7 @@
  * until a thread adopts it. Later pieces, after a wait or beside it, go to the executor
  * of the request.
  */
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/component.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"

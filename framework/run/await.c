@@ -17,7 +17,7 @@
  * set when the wait ends. It is cancelled without the lock: an executor may have to
  * wait for a timer that is just firing, which needs the lock.
  */
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/call.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"

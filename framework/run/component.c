@@ -25,7 +25,7 @@
  */
 #include "framework/run/component.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
 #include "framework/run/handle.h"

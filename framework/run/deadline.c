@@ -19,7 +19,7 @@
  */
 #include "framework/run/deadline.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/resource.h"

@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* defer.c - pendings that something outside of the tasks completes: work elsewhere, and
  * timers */
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
 #include "framework/run/pending.h"

@@ -18,7 +18,7 @@
  */
 #include "framework/run/held.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 

@@ -14,7 +14,7 @@
 #include "framework/run/request.h"
 
 #include "cpt/cpt_path.h"
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/pool.h"
 #include "framework/run/deadline.h"

@@ -3,7 +3,7 @@
 /* run.c - a pending that stands for a run of a plan; see run.h */
 #include "framework/run/run.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/call.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"

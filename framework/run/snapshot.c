@@ -18,7 +18,7 @@
  */
 #include "framework/run/snapshot.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/component.h"
 #include "framework/run/held.h"
 #include "framework/run/overlap.h"

@@ -9,7 +9,7 @@
  */
 #include "framework/run/starving.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/run/overlap.h"
 
 #include <fcntl.h>

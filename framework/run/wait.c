@@ -32,7 +32,7 @@
  */
 #include "framework/run/wait.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/run.h"

@@ -11,7 +11,7 @@
  */
 #include "framework/service/experiment.h"
 
-#include "cpt/text.h"
+#include "cpt/base/text.h"
 #include "framework/run/delay.h"
 #include "framework/service/policy.h"
 

@@ -17,7 +17,7 @@
  */
 #include "framework/service/log_queue.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/pool/lock.h"
 #include "framework/service/log_write.h"
 #include "framework/service/spans.h"

@@ -14,7 +14,7 @@
  */
 #include "framework/service/log_write.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_log_queue.h"
 
 #include <errno.h>

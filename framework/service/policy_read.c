@@ -9,7 +9,7 @@
  */
 #include "framework/service/policy.h"
 
-#include "cpt/text.h"
+#include "cpt/base/text.h"
 #include "wire/cpt_metadata.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@
 #include "framework/service/propagation.h"
 
 #include "cpt/cpt_alloc.h"
-#include "cpt/text.h"
+#include "cpt/base/text.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>

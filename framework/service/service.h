@@ -10,7 +10,7 @@
 #ifndef CPT_SERVICE_H
 #define CPT_SERVICE_H
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/budget.h"
 #include "framework/run/call.h"
 #include "framework/service/counters.h"

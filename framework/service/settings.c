@@ -15,8 +15,8 @@
  */
 #include "framework/cpt_settings.h"
 
-#include "cpt/now.h"
-#include "cpt/text.h"
+#include "cpt/base/now.h"
+#include "cpt/base/text.h"
 #include "framework/service/service.h"
 #include "framework/service/settings_file.h"
 

@@ -3,7 +3,7 @@
 /* untraced.c - a log without records says why it has none; see untraced.h */
 #include "framework/service/untraced.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 
 #include <unistd.h>
 

@@ -21,7 +21,7 @@
 #ifndef CPT_FLIGHT_H
 #define CPT_FLIGHT_H
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/cpt_shared.h"
 #include "framework/run/run.h"
 #include "framework/service/trace_context.h"

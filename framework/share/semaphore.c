@@ -15,7 +15,7 @@
  */
 #include "framework/cpt_mutex.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "framework/run/held.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"

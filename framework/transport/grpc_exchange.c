@@ -18,7 +18,7 @@
  */
 #include "framework/transport/grpc_exchange.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/transport/grpc_metadata.h"
 #include "wire/cpt_metadata.h"
 

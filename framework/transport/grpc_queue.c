@@ -16,7 +16,7 @@
  */
 #include "framework/transport/grpc_queue.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <grpc/support/time.h>
 

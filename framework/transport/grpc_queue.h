@@ -15,7 +15,7 @@
 #ifndef CPT_GRPC_QUEUE_H
 #define CPT_GRPC_QUEUE_H
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_name.h"
 #include "framework/cpt_rpc.h"

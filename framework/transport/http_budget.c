@@ -45,7 +45,7 @@
  */
 #include "framework/transport/http_peer.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <string.h>
 

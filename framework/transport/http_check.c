@@ -8,7 +8,7 @@
  * Checks go on only while the stub is used. An answer other than 200 counts at once, as
  * the target has said so; of no answer, the second in a row.
  */
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/transport/http_client.h"
 
 enum { JITTER_PART = 8, READY = 200, UNANSWERED_MAX = 2 };

@@ -31,7 +31,7 @@
  */
 #include "framework/transport/http_client.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_calls.h"
 #include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"

@@ -34,7 +34,7 @@
  */
 #include "framework/transport/http_connection.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/transport/http_kernel.h"
 #include "framework/transport/http_route.h"
 

@@ -11,7 +11,7 @@
  * Members of a label (a callee's name, a reason) may come from outside, so they are
  * escaped, and a byte that is not UTF-8 becomes '?'.
  */
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 #include "framework/transport/http_loop.h"
 
 #include <event2/buffer.h>

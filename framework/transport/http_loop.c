@@ -37,7 +37,7 @@
 #include "framework/cpt_running.h"
 #include "wire/cpt_metadata.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <event2/dns.h>
 #include <event2/thread.h>

@@ -14,7 +14,7 @@
 #ifndef CPT_HTTP_LOOP_H
 #define CPT_HTTP_LOOP_H
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_name.h"
 #include "framework/cpt_rpc.h"

@@ -26,7 +26,7 @@
  */
 #include "framework/transport/http_parser.h"
 
-#include "cpt/text.h"
+#include "cpt/base/text.h"
 
 #include <string.h>
 #include <strings.h>

@@ -18,8 +18,8 @@
  * to a target go to another one, is done by a work: within the call that changed them
  * it would call itself.
  */
-#include "cpt/hash_index.h"
-#include "cpt/now.h"
+#include "cpt/base/hash_index.h"
+#include "cpt/base/now.h"
 #include "framework/transport/http_client.h"
 
 #include <event2/dns.h>

@@ -6,7 +6,7 @@
  * Targets that several stubs name are shown as one. Beyond SHOWN_MAX the others share
  * the last place, so that names that change daily do not fill the operator's database.
  */
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/transport/http_client.h"
 
 #include <inttypes.h>

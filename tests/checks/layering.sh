@@ -31,7 +31,7 @@ sources '[ch]' cc cpp hpp | awk '
         sub(/:$/, "", room)
         if (what == "inline") {
             for (i = 2; i <= count; i++) {
-                is_inline["cpt/" word[i]] = 1
+                is_inline["cpt/base/" word[i]] = 1
             }
         } else if (what == "room") {
             is_room[room] = 1

@@ -3,7 +3,8 @@
 /*
  * model_critical.h - the critical path of a small trace, computed simply
  *
- * Two models that share no code with the walk of cpt/critical.c, nor with each other:
+ * Two models that share no code with the walk of cpt/trace/critical.c, nor with each
+ * other:
  *
  * - model_critical_path() goes backwards from the response, and finds for each
  *   nanosecond what delayed the request in it. It has no segments, no clamping, no

@@ -3,7 +3,7 @@
 /* grpc_support.c - a service with a pool, and calls by a real task graph */
 #include "grpc_support.h"
 
-#include "cpt/container.h"
+#include "cpt/base/container.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -18,7 +18,7 @@
 #include "tool/collect/collect_door.h"
 #include "tool/collect/collect_grpc.h"
 #include "cpt/import/inflate.h"
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"

@@ -18,7 +18,7 @@
 #include "tool/log/span_totals.h"
 #include "cpt/import/annotation.h"
 #include "cpt/import/traces.h"
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>

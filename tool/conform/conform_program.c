@@ -10,7 +10,7 @@
 
 #include "tool/base/output.h"
 #include "tool/conform/conform_case.h"
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>

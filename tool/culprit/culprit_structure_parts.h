@@ -10,7 +10,7 @@
 #define CPTI_CLI_CULPRIT_STRUCTURE_PARTS_H
 
 #include "tool/culprit/culprit_structure.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 /* What a part counts. */
 enum cpti_structure_what {

@@ -4,7 +4,7 @@
 #include "tool/demo/demo_load.h"
 
 #include "tool/demo/demo_process.h"
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -22,7 +22,7 @@
 #define CPTI_CLI_MIX_H
 
 #include "tool/folds/views.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 enum {
     CPTI_MIX_STRATA_MAX = 1024, /* values; those that come later are ‹other› */

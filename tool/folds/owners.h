@@ -11,7 +11,7 @@
 #define CPTI_CLI_OWNERS_H
 
 #include "cpt/cpt_name.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <stdbool.h>
 

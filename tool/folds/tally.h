@@ -13,7 +13,7 @@
 
 #include "tool/folds/sums.h"
 #include "cpt/cpt_name.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 enum { CPTI_TALLY_ROWS_MAX = 1 << 16 };
 

@@ -7,7 +7,7 @@
 #include "tool/base/files.h"
 #include "tool/base/output.h"
 #include "aggregate/cpt_tree.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <inttypes.h>
 #include <pthread.h>

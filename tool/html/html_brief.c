@@ -8,7 +8,7 @@
 #include "tool/print/path_print.h"
 #include "aggregate/cpt_diff.h"
 #include "cpt/cpt_path.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <stdlib.h>
 #include <string.h>

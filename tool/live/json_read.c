@@ -3,7 +3,7 @@
 /* json_read.c - JSON from a service that may be hostile; see json_read.h */
 #include "tool/live/json_read.h"
 
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 /* place.c - where a service is, and one GET of its counters port; see place.h */
 #include "tool/live/place.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

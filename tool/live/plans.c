@@ -3,7 +3,7 @@
 /* plans.c - the plans of a service or of a program; see plans.h */
 #include "tool/live/plans.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include "tool/live/plans.h"
 
 #include "tool/base/output.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 /* waits.c - asks services what their requests wait for; see waits.h */
 #include "tool/live/waits.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #define CPTI_STACKS_H
 
 #include "cpt/cpt_name.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <stdbool.h>
 

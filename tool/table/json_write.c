@@ -3,7 +3,7 @@
 /* json_write.c - JSON, written item by item; see json_write.h */
 #include "tool/table/json_write.h"
 
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <assert.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "tool/requests/log_walk.h"
 #include "tool/web/web_complete.h"
 #include "cpt/cpt_path.h"
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "tool/web/web_words.h"
 
 #include "cpt/cpt_alloc.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <stdlib.h>
 #include <string.h>

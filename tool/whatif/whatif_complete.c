@@ -3,9 +3,9 @@
 /*
  * whatif_complete.c - how a term may go on; see whatif_complete.h
  *
- * The grammar is that of cpt/whatif_term.c. Before the mark of the verb stands a name,
- * which may have the mark in it; so what is typed is first taken for the beginning of a
- * name, unless a whole name and a mark stand there.
+ * The grammar is that of cpt/whatif/whatif_term.c. Before the mark of the verb stands a
+ * name, which may have the mark in it; so what is typed is first taken for the
+ * beginning of a name, unless a whole name and a mark stand there.
  */
 #include "tool/whatif/whatif_complete.h"
 
@@ -13,7 +13,7 @@
 #include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/whatif/whatif_set.h"
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

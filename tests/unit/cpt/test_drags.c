@@ -8,7 +8,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
 
-#include "cpt/path.h"
+#include "cpt/path/path.h"
 
 #define NO_DRAG UINT64_MAX
 

@@ -6,7 +6,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
 
-#include "cpt/critical_steps.h"
+#include "cpt/trace/critical_steps.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "tests/support/suites.h"
 
 #include "cpt/cpt_alloc.h"
-#include "cpt/memory.h"
+#include "cpt/base/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_log_file.c - path logs in a directory: rotating, removing, sharing, a full
  * disk */
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_log_queue.h"

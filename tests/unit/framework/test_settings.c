@@ -4,7 +4,7 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_settings.h"
 #include "framework/service/settings_file.h"

@@ -24,7 +24,7 @@
  * at most SWEEPS_MAX: of the attribution that charges blocked time, or of stamps that
  * contradict each other.
  */
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
  * call below the task that issued it; a callee's path below its call. A task keeps the
  * index of its frame during the walk, so its frame is looked up once.
  */
-#include "cpt/critical_steps.h"
+#include "cpt/trace/critical_steps.h"
 
-#include "cpt/drag.h"
+#include "cpt/dag/drag.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
 #define PATH_H
 
 #include "cpt/cpt_path.h"
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 struct cpt_path {
     const struct cpt_alloc *alloc; /* also of scratch memory */

@@ -13,7 +13,7 @@
  * read together stands together, in few bytes; nodes are fetched while they wait in the
  * order; and no branch depends on what was just read.
  */
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * it in its task ends. It may be that only what a free worker began then makes it
  * ready: it has its worker all the same, and one fewer is free.
  */
-#include "cpt/whatif_queue.h"
+#include "cpt/whatif/whatif_queue.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef WHATIF_QUEUE_H
 #define WHATIF_QUEUE_H
 
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
 enum what { FINISHES, ELIGIBLE, BEGINS };
 

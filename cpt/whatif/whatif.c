@@ -7,9 +7,9 @@
  * the terms of a node with one read. The nodes of an occurrence, which share line and
  * frame, are chained: a change of its time needs all of them.
  */
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  * An index by (parent, name, kind) finds a frame, so each frame stands once. All tables
  * are arrays that double; paths share nothing.
  */
-#include "cpt/path.h"
+#include "cpt/path/path.h"
 
-#include "cpt/name.h"
+#include "cpt/base/name.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * whatif_plan.c - from terms to what a replay reads: the terms of each frame, the
  * frames of each term that changes edges, and replayed queues
  */
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
 #include <string.h>
 

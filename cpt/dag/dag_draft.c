@@ -13,7 +13,7 @@
  */
 #include "cpt/cpt_dag_draft.h"
 
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

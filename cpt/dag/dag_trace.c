@@ -13,10 +13,10 @@
  * A link leaves a call at its arrival, a task at its end or where it issued a call, and
  * arrives at the beginning of a task or where a wait of it was over.
  */
-#include "cpt/dag_trace.h"
+#include "cpt/dag/dag_trace.h"
 
 #include "cpt/cpt_path.h"
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 enum { RECORDS_MAX = 1 << 22, NOT_YET = 0 };
 

@@ -16,7 +16,7 @@
  *            `-- C1 --^  `-- C1 --^                  `-- C1 --^  /
  *                                                    `-- C1 ----'
  */
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
 #include <string.h>
 

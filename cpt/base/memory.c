@@ -19,7 +19,7 @@
  * What cannot be understood says nothing. It is read once, by the first that asks:
  * limits are made of it, which must not change while a process runs.
  */
-#include "cpt/memory.h"
+#include "cpt/base/memory.h"
 
 #include "cpt/cpt_alloc.h"
 

@@ -25,7 +25,7 @@
  * shorter, and a node that is shortened by d gains min(d, D). This is exact for one
  * segment, at any depth, as min() of minima is.
  */
-#include "cpt/path.h"
+#include "cpt/path/path.h"
 
 #include "cpt/cpt_apportion.h"
 

@@ -8,7 +8,7 @@
  * synthetic frame, its first character is escaped.
  */
 #include "cpt/cpt_path.h"
-#include "cpt/utf8.h"
+#include "cpt/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdio.h>

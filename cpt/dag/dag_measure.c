@@ -23,7 +23,7 @@
  *
  * Paths that end early avoid all members behind them: for those a running maximum does.
  */
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 #include <string.h>
 

@@ -32,7 +32,7 @@
  * The requests of all services are replayed together, each from its recorded arrival
  * on, if all arrivals are known; otherwise each one alone.
  */
-#include "cpt/whatif_queue.h"
+#include "cpt/whatif/whatif_queue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 /*
  * whatif_run.c - replays requests by a plan: latencies, times by frame, new paths
  */
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
 #include "cpt/cpt_path.h"
 

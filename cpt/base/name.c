@@ -6,9 +6,9 @@
  * The index (hash_index.h) grows when it is half full: most names of a path are new,
  * and a miss is then short. Its hash is seeded by the address of the set.
  */
-#include "cpt/name.h"
+#include "cpt/base/name.h"
 
-#include "cpt/hash_index.h"
+#include "cpt/base/hash_index.h"
 
 #include <assert.h>
 #include <stdio.h>

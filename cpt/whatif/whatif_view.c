@@ -11,7 +11,7 @@
  *      '=+2ms'          5   1   4        the first piece
  *      '=-4ms'          0   0   4        from the first piece on
  */
-#include "cpt/whatif.h"
+#include "cpt/whatif/whatif.h"
 
 #include <string.h>
 

@@ -11,9 +11,9 @@
  * gap in the taker's line for what the walk calls the giver's; so a step takes the
  * gap in front of the step behind it, too.
  */
-#include "cpt/drag.h"
+#include "cpt/dag/drag.h"
 
-#include "cpt/dag.h"
+#include "cpt/dag/dag.h"
 
 enum { MEMBERS_MAX = 1 << 26 };
 

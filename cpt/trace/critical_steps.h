@@ -10,7 +10,7 @@
 #define CRITICAL_STEPS_H
 
 #include "cpt/cpt_trace.h"
-#include "cpt/path.h"
+#include "cpt/path/path.h"
 
 #include <stdbool.h>
 

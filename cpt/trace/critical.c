@@ -50,7 +50,7 @@
  * Cost: one step for each segment. If there are more steps than a path has segments,
  * the latest become segments first: their order is lost, and their time is kept.
  */
-#include "cpt/critical_steps.h"
+#include "cpt/trace/critical_steps.h"
 
 #include <assert.h>
 #include <string.h>

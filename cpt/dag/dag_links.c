@@ -7,7 +7,7 @@
  * among those of the line. They are in time order, so few are looked at. Stamps that
  * contradict each other may be in any order: then all are, up to a limit.
  */
-#include "cpt/dag_trace.h"
+#include "cpt/dag/dag_trace.h"
 
 /* The first of the stretches or waits @low to @high - 1, which are in order, that
  * begins or was over at @at_ns or later. */
