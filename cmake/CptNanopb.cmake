@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# cpt_nanopb(TARGET NAME.proto): NAME.pb.c and NAME.pb.h are generated in the build
+# cpt_nanopb(TARGET FOLDER/NAME.proto): NAME.pb.c and NAME.pb.h are generated in the build
 # folder, compiled into TARGET, and included by its sources as "NAME.pb.h". A file
 # NAME.options beside the schema is used if present. The code is generated, so it is
 # compiled without our warnings. nanopb itself is static and stays hidden.
@@ -15,17 +15,18 @@ find_program(CPT_NANOPB_GENERATOR NAMES nanopb_generator.py nanopb_generator REQ
 
 function(cpt_nanopb target proto)
     get_filename_component(name ${proto} NAME_WE)
+    get_filename_component(schema ${proto} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+    get_filename_component(folder ${schema} DIRECTORY)
     set(generated ${CMAKE_CURRENT_BINARY_DIR}/nanopb)
-    set(inputs ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.options)
-        list(APPEND inputs ${CMAKE_CURRENT_SOURCE_DIR}/${name}.options)
+    set(inputs ${schema})
+    if(EXISTS ${folder}/${name}.options)
+        list(APPEND inputs ${folder}/${name}.options)
     endif()
     file(MAKE_DIRECTORY ${generated})
     add_custom_command(
         OUTPUT ${generated}/${name}.pb.c ${generated}/${name}.pb.h
-        COMMAND ${CPT_NANOPB_GENERATOR} -q -I ${CMAKE_CURRENT_SOURCE_DIR} -D ${generated}
-                ${proto}
-        WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+        COMMAND ${CPT_NANOPB_GENERATOR} -q -I ${folder} -D ${generated} ${name}.proto
+        WORKING_DIRECTORY ${folder}
         DEPENDS ${inputs}
         COMMENT "nanopb ${proto}"
         VERBATIM)

@@ -20,9 +20,9 @@
 #include "tests/bench/bench_import_json.h"
 
 #include "tool/log/span_records.h"
-#include "cpt/import/inflate.h"
-#include "cpt/import/json.h"
-#include "cpt/import/traces.h"
+#include "import/bytes/inflate.h"
+#include "import/bytes/json.h"
+#include "import/traces/traces.h"
 
 #include <stdio.h>
 #include <stdlib.h>

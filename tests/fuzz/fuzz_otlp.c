@@ -5,7 +5,7 @@
  *
  * All texts of a span must lie within the request, but for its ids.
  */
-#include "cpt/import/formats.h"
+#include "import/formats/formats.h"
 
 #include <stdlib.h>
 

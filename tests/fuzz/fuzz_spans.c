@@ -9,9 +9,9 @@
  */
 #include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_path.h"
-#include "cpt/import/annotation.h"
-#include "cpt/import/span_explain.h"
-#include "cpt/import/traces.h"
+#include "import/formats/annotation.h"
+#include "import/spans/span_explain.h"
+#include "import/traces/traces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "tool/base/command.h"
 #include "tool/base/output.h"
 #include "cpt/cpt_path.h"
-#include "cpt/import/traces.h"
+#include "import/traces/traces.h"
 
 #include <inttypes.h>
 

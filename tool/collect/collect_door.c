@@ -10,7 +10,7 @@
 #include "tool/log/span_records.h"
 #include "tool/log/span_totals.h"
 #include "cpt/cpt_alloc.h"
-#include "cpt/import/batches.h"
+#include "import/traces/batches.h"
 #include "framework/cpt_log_file.h"
 
 #include <inttypes.h>

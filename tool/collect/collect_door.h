@@ -3,7 +3,7 @@
 /*
  * collect_door.h - what cpt collect answers, and what it keeps
  *
- *      request --> uncompressed --> spans --> waiting traces (cpt/import/live.h)
+ *      request --> uncompressed --> spans --> waiting traces (import/traces/live.h)
  *         '<-- answer                            |
  *                                 every second, those that have ended
  *                                                v
@@ -13,7 +13,7 @@
  * of the OpenTelemetry protocol 1.x: what is refused for good has a status of 4xx; what
  * may be sent again later 503.
  *
- * A large request is read in pieces (cpt/import/batches.h): its memory is some
+ * A large request is read in pieces (import/traces/batches.h): its memory is some
  * megabytes, and other requests, and writing, have their turns between its pieces. The
  * first of it are taken also if it is refused later. At most CPTI_COLLECT_LARGE_MAX are
  * read at a time, others may be sent again later; so give it more threads than that.
@@ -25,7 +25,7 @@
 
 #include "cpt/cpt_name.h"
 #include "cpt/cpt_status.h"
-#include "cpt/import/live.h"
+#include "import/traces/live.h"
 
 #include <stdbool.h>
 #include <stdio.h>

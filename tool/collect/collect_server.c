@@ -17,7 +17,7 @@
 #include "tool/base/output.h"
 #include "tool/collect/collect_door.h"
 #include "tool/collect/collect_grpc.h"
-#include "cpt/import/inflate.h"
+#include "import/bytes/inflate.h"
 #include "cpt/base/now.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_rpc.h"

@@ -4,7 +4,7 @@
 #ifndef CPTI_CLI_COLLECT_SERVER_H
 #define CPTI_CLI_COLLECT_SERVER_H
 
-#include "cpt/import/live.h"
+#include "import/traces/live.h"
 #include "framework/cpt_log_file.h"
 
 struct cpti_collect_options {

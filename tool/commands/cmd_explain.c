@@ -11,9 +11,9 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/log/moved_clocks.h"
-#include "cpt/import/ids.h"
-#include "cpt/import/span_explain.h"
-#include "cpt/import/traces.h"
+#include "import/formats/ids.h"
+#include "import/spans/span_explain.h"
+#include "import/traces/traces.h"
 
 #include <inttypes.h>
 #include <stdint.h>

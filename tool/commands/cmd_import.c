@@ -3,7 +3,7 @@
 /*
  * cmd_import.c - cpt import: critical paths from spans
  *
- *      files --> traces (cpt/import) --> sections --> JSON, a line a trace
+ *      files --> traces (import) --> sections --> JSON, a line a trace
  *                                             |-----> a record of a path log
  *                                             '-----> attributes in a copy of the file
  */
@@ -16,8 +16,8 @@
 #include "tool/print/perfetto.h"
 #include "tool/log/span_records.h"
 #include "tool/log/span_totals.h"
-#include "cpt/import/annotation.h"
-#include "cpt/import/traces.h"
+#include "import/formats/annotation.h"
+#include "import/traces/traces.h"
 #include "cpt/base/now.h"
 #include "wire/cpt_log.h"
 

@@ -5,7 +5,7 @@
 
 #include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "cpt/import/spans.h"
+#include "import/spans/spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>

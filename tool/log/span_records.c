@@ -5,7 +5,7 @@
 
 #include "tool/base/names.h"
 #include "cpt/cpt_path.h"
-#include "cpt/import/spans.h"
+#include "import/spans/spans.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"
 

@@ -9,7 +9,7 @@
 #define CPTI_CLI_SPAN_TOTALS_H
 
 #include "tool/log/moved_clocks.h"
-#include "cpt/import/spans.h"
+#include "import/spans/spans.h"
 
 /* All zero: nothing yet. */
 struct cpti_span_totals {

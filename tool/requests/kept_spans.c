@@ -8,7 +8,7 @@
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
-#include "cpt/import/traces.h"
+#include "import/traces/traces.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #ifndef SPAN_LIST_H
 #define SPAN_LIST_H
 
-#include "cpt/import/spans.h"
+#include "import/spans/spans.h"
 
 #include <stdbool.h>
 

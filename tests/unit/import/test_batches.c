@@ -5,8 +5,8 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/import/batches.h"
-#include "cpt/import/formats.h"
+#include "import/traces/batches.h"
+#include "import/formats/formats.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

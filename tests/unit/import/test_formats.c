@@ -5,8 +5,8 @@
 #include "tests/support/suites.h"
 #include "tests/unit/import/text_input.h"
 
-#include "cpt/import/ids.h"
-#include "cpt/import/traces.h"
+#include "import/formats/ids.h"
+#include "import/traces/traces.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  *
  * The model counts, for each value that could be the answer, the intervals one by one.
  */
-#include "cpt/import/clock_stretches.h"
-#include "cpt/import/interval_vote.h"
+#include "import/clocks/clock_stretches.h"
+#include "import/clocks/interval_vote.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"

@@ -4,8 +4,8 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/import/json.h"
-#include "cpt/import/json_fault.h"
+#include "import/bytes/json.h"
+#include "import/bytes/json_fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/import/json.h"
-#include "cpt/import/live.h"
+#include "import/bytes/json.h"
+#include "import/traces/live.h"
 
 #include <inttypes.h>
 #include <malloc.h>

@@ -11,7 +11,7 @@
 
 #include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_path.h"
-#include "cpt/import/spans.h"
+#include "import/spans/spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>

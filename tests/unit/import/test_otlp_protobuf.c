@@ -6,9 +6,9 @@
 #include "tests/unit/import/span_list.h"
 #include "tests/unit/import/text_input.h"
 
-#include "cpt/import/formats.h"
-#include "cpt/import/frames.h"
-#include "cpt/import/traces.h"
+#include "import/formats/formats.h"
+#include "import/bytes/frames.h"
+#include "import/traces/traces.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/import/text_input.h"
 
-#include "cpt/import/pieces.h"
+#include "import/bytes/pieces.h"
 
 #include <stdio.h>
 #include <stdlib.h>

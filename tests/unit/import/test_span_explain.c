@@ -5,7 +5,7 @@
 #include "tests/support/suites.h"
 #include "tests/unit/import/span_list.h"
 
-#include "cpt/import/span_explain.h"
+#include "import/spans/span_explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

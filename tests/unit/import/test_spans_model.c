@@ -10,7 +10,7 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/import/span_list.h"
 
-#include "cpt/import/span_explain.h"
+#include "import/spans/span_explain.h"
 
 #include <stdio.h>
 #include <string.h>

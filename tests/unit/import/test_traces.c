@@ -7,7 +7,7 @@
 #include "tests/unit/import/span_list.h"
 #include "tests/unit/import/text_input.h"
 
-#include "cpt/import/traces.h"
+#include "import/traces/traces.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * sections that tile their root, an error, or counts; never a crash, never nothing at
  * all. Exit 77 without the folder.
  */
-#include "cpt/import/traces.h"
+#include "import/traces/traces.h"
 #include "tests/unit/import/text_input.h"
 
 #include <ftw.h>
