@@ -21,7 +21,7 @@
  * No output may depend on the order of slots.
  *
  * Users: names, frames of a path, nodes of a tree, stacks of a store, strings of a
- * profile, calls and places of a dag. wire/log_shape.c has a table of its own, because
+ * profile, calls and places of a dag. wire/log/log_shape.c has a table of its own, as
  * it is fixed in size, has 16-bit slots inside its struct, and gives up after a few
  * probes.
  */

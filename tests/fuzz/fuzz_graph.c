@@ -10,7 +10,7 @@
  * longer than its path, and every record is counted once.
  */
 #include "wire/cpt_graph_join.h"
-#include "wire/log_format.h"
+#include "wire/log/log_format.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,10 @@
  * index makes a reader lose its position. Read in parts the log gives the same as read
  * whole, and items of CBOR are those that the decoder finds.
  */
-#include "wire/cbor_pull.h"
+#include "wire/log/cbor_pull.h"
 #include "wire/cpt_log_parts.h"
-#include "wire/log_format.h"
-#include "wire/log_index.h"
+#include "wire/log/log_format.h"
+#include "wire/log/log_index.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "tests/unit/aggregate/paths.h"
 
 #include "aggregate/cpt_stats.h"
-#include "aggregate/histogram.h"
+#include "aggregate/tree/histogram.h"
 
 static void test_buckets_follow_each_other_without_gap(void)
 {

@@ -4,7 +4,7 @@
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
-#include "aggregate/wide.h"
+#include "aggregate/tree/wide.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "tests/unit/pprof-export/sinks.h"
 
 #include "aggregate/cpt_stats.h"
-#include "pprof-export/profile_model.h"
+#include "pprof-export/profile/profile_model.h"
 
 #include <zlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_cbor_pull.c - CBOR items one at a time, and headers that claim too much */
-#include "wire/cbor_pull.h"
-#include "wire/cbor_put.h"
+#include "wire/log/cbor_pull.h"
+#include "wire/log/cbor_put.h"
 
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"

@@ -3,8 +3,8 @@
 /* test_log_index.c - the index of a log: its content, when it is trusted, what it
  * saves */
 #include "wire/cpt_log_index.h"
-#include "wire/log_format.h"
-#include "wire/log_index.h"
+#include "wire/log/log_format.h"
+#include "wire/log/log_index.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"

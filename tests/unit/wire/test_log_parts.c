@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_log_parts.c - a log read in parts gives the same as a log read whole */
 #include "wire/cpt_log_parts.h"
-#include "wire/log_format.h"
+#include "wire/log/log_format.h"
 
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"

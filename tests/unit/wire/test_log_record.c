@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_log_record.c - a record of a request, to bytes and back */
 #include "wire/cpt_log.h"
-#include "wire/log_format.h"
+#include "wire/log/log_format.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"

@@ -6,7 +6,7 @@
  */
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
-#include "wire/log_format.h"
+#include "wire/log/log_format.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
