@@ -18,9 +18,9 @@
 #include "framework/service/log_queue.h"
 
 #include "cpt/base/now.h"
+#include "framework/graph/json_text.h"
 #include "framework/pool/lock.h"
 #include "framework/service/log_write.h"
-#include "framework/service/spans.h"
 #include "wire/cpt_graph_log.h"
 
 #include <errno.h>
@@ -273,12 +273,12 @@ static void write_record(struct cpt_log_queue *queue, const struct cpti_log_item
 }
 
 /* Adds the line; false: it does not fit behind the others. */
-static bool add_line(struct cpt_log_queue *queue, const struct cpti_span_item *item)
+static bool add_line(struct cpt_log_queue *queue, const struct cpti_log_item *item)
 {
     struct cpti_json_text *lines = &queue->lines;
     const struct cpti_json_mark mark = cpti_json_text_mark(lines);
 
-    cpti_span_lines_write(item, lines);
+    item->write_line(item, lines);
     if (lines->is_full) {
         cpti_json_text_cut(lines, mark);
         return false;
@@ -287,7 +287,7 @@ static bool add_line(struct cpt_log_queue *queue, const struct cpti_span_item *i
     return true;
 }
 
-static void write_spans(struct cpt_log_queue *queue, const struct cpti_span_item *item)
+static void write_line(struct cpt_log_queue *queue, const struct cpti_log_item *item)
 {
     bool is_added = false;
 
@@ -322,7 +322,7 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
         if (is_late(queue)) {
             count_late(queue, item->block.bytes == 0);
         } else if (is_lines(queue)) {
-            write_spans(queue, (const struct cpti_span_item *)item);
+            write_line(queue, item);
         } else if (item->block.bytes != 0) {
             (void)queue->sink(queue->context, item->block.data, item->block.bytes);
         } else {

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+struct cpti_json_text;
+
 /* A record and what it borrows from. The caller owns the memory until `release`. */
 struct cpti_log_item {
     struct cpti_log_item *next; /* the queue's */
@@ -21,6 +23,8 @@ struct cpti_log_item {
     cpt_status (*encode)(const struct cpti_log_item *item,
                          const struct cpt_alloc *alloc, unsigned char **data,
                          size_t *bytes);
+    /* Of a line: adds it. On the queue's thread. NULL: it is no line. */
+    void (*write_line)(const struct cpti_log_item *item, struct cpti_json_text *lines);
     void (*release)(struct cpti_log_item *item); /* called once, on any thread */
 };
 

@@ -8,28 +8,13 @@
 #include "framework/service/counters.h"
 #include "framework/service/glance.h"
 #include "framework/service/policy.h"
+#include "framework/service/trust.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-
-enum { CPTI_NETWORKS_MAX = 64, CPTI_TRUSTED_NAME_BYTES_MAX = 128 };
-
-/* An address range: the first prefix_bits of address count. Or a name of the client's
- * certificate. */
-struct cpti_network {
-    unsigned char address[16]; /* IPv4 as ::ffff:a.b.c.d */
-    unsigned prefix_bits;
-    unsigned char name_bytes; /* 0: it is an address range */
-    char name[CPTI_TRUSTED_NAME_BYTES_MAX];
-};
-
-struct cpti_networks {
-    struct cpti_network items[CPTI_NETWORKS_MAX];
-    size_t count;
-};
 
 /* How a service decides. */
 struct cpti_sampling {
@@ -127,10 +112,6 @@ void cpti_keeping_decide(struct cpti_sampling *sampling, bool is_asked, bool is_
  * reason. */
 cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
-                              struct cpt_error *error);
-
-/* Reads networks, ended by NULL. CPT_OK; CPT_INVALID, CPT_LIMIT with the reason. */
-cpt_status cpti_networks_read(struct cpti_networks *networks, const char *const *texts,
                               struct cpt_error *error);
 
 /* Whether it is heeded what @inbound wants: a path, or to end soon. An inner service

@@ -136,6 +136,11 @@ static void release_item(struct cpti_log_item *item)
     cpti_request_free(((struct cpti_span_item *)item)->serving->request);
 }
 
+static void write_line(const struct cpti_log_item *item, struct cpti_json_text *lines)
+{
+    cpti_span_lines_write((const struct cpti_span_item *)item, lines);
+}
+
 void cpti_spans_retire(struct cpti_serving *serving)
 {
     struct cpt_request *request = serving->request;
@@ -146,6 +151,7 @@ void cpti_spans_retire(struct cpti_serving *serving)
         cpti_request_free(request);
         return;
     }
+    item->item.write_line = write_line;
     item->item.release = release_item;
     item->item.memory_bytes = cpti_request_bytes(request);
     /* As for its record: a slow disk must not take memory from requests that come. */

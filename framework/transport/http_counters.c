@@ -287,3 +287,16 @@ void cpt_http_counters(struct cpt_http *http,
     }
     cpti_http_targets_show(http, visit, context);
 }
+
+void cpti_http_note_expiry(struct cpt_http *http,
+                           const struct cpti_tls_context *context)
+{
+    const uint64_t known = atomic_load_explicit(
+        &http->counters[CPTI_HTTP_COUNTER_tls_expires_unix_seconds],
+        memory_order_relaxed);
+    const uint64_t own = context->expires_unix_s;
+
+    if (own != 0 && (known == 0 || own < known)) {
+        cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_seconds, own);
+    }
+}

@@ -283,7 +283,8 @@ static void run_serve(struct cpt_work *work)
     }
     (void)cpti_http_peer_request(peer, &request); /* it was looked at before */
     inbound = inbound_of(peer, &request);
-    cpti_http_route_read(&request, headers, &inbound);
+    inbound.verb = request.verb;
+    cpti_http_route_read(request.head, headers, &inbound);
     sender_read(peer, &inbound);
     inbound.arrival_ns = exchange->arrival_ns;
     inbound.waited_ns = exchange->waited_ns;

@@ -196,6 +196,30 @@ struct cpt_http {
 
 /* --- http_loop.c --- */
 
+/* Makes the loop's events, descriptors and executor. @on_wake is called on the loop
+ * thread when another thread woke it, and has to call cpti_http_loop_turn(). false,
+ * with errno: it cannot. cpti_http_loop_deinit() frees what there is, also then. */
+bool cpti_http_loop_init(struct cpt_http *http, event_callback_fn on_wake);
+void cpti_http_loop_deinit(struct cpt_http *http);
+
+/* Wakes the loop. Async-signal-safe. */
+void cpti_http_loop_wake(const struct cpt_http *http);
+
+/* Runs the works that are there now, and sets the alarm. Loop thread. */
+void cpti_http_loop_turn(struct cpt_http *http);
+
+/* Whether works wait. */
+bool cpti_http_loop_has_works(struct cpt_http *http);
+
+/* From now on calls are refused. */
+void cpti_http_loop_close(struct cpt_http *http);
+
+/* Runs the works that are left, and those that they post; later ones are refused. */
+void cpti_http_loop_finish(struct cpt_http *http);
+
+/* The caller's thread is the loop thread from now on; NULL: not any more. */
+void cpti_http_loop_set_here(struct cpt_http *http);
+
 /* Calls @work->run() on the loop thread, soon, never within this call. false: the loop
  * is gone, so it will not. Any thread. */
 bool cpti_http_loop_post(struct cpt_http *http, struct cpt_work *work);
@@ -279,6 +303,14 @@ void cpti_http_client_cancel(struct cpti_http_client *client);
 /* Frees; there must be no calls. NULL is fine. */
 void cpti_http_client_free(struct cpti_http_client *client);
 
+/* --- http_tls_reload.c --- */
+
+/* Reads certificates again, if that was asked for. */
+void cpti_tls_reload_look(struct cpt_http *http);
+
+/* Nothing is read any more. */
+void cpti_tls_reload_end(struct cpt_http *http);
+
 /* --- http_target_counters.c --- */
 
 /* Visits the numbers of all targets, like cpt_http_counters(). Any thread. */
@@ -300,6 +332,10 @@ bool cpti_http_metrics(struct cpt_http *http, struct cpt_service *service,
                        struct evbuffer *text);
 bool cpti_http_openmetrics(struct cpt_http *http, struct cpt_service *service,
                            struct evbuffer *text);
+
+/* The gauge of the certificate that expires first. */
+void cpti_http_note_expiry(struct cpt_http *http,
+                           const struct cpti_tls_context *context);
 
 /* --- http_running.c --- */
 

@@ -10,7 +10,7 @@
 #include "framework/transport/http_route.h"
 
 #include "framework/transport/http_parser.h"
-#include "framework/transport/http_peer.h"
+#include "framework/transport/http_loop.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>
@@ -18,16 +18,15 @@
 
 /* --- In --- */
 
-void cpti_http_route_read(const struct cpti_http_request *request,
+void cpti_http_route_read(struct cpt_bytes head,
                           struct cpt_field fields[CPT_HEADERS_MAX],
                           struct cpt_inbound *inbound)
 {
     struct cpt_field field;
     size_t at = 0;
 
-    inbound->verb = request->verb;
     inbound->headers = fields;
-    while (cpti_http_head_next(request->head, &at, &field.name, &field.value)) {
+    while (cpti_http_head_next(head, &at, &field.name, &field.value)) {
         if (inbound->header_count < CPT_HEADERS_MAX) {
             fields[inbound->header_count] = field;
         }

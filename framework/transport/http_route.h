@@ -9,11 +9,10 @@
 
 #include <stdbool.h>
 
-struct cpti_http_request;
 struct cpti_http_text;
 
-/* Sets verb and headers of @inbound, borrowed from @request and in @fields. */
-void cpti_http_route_read(const struct cpti_http_request *request,
+/* Sets the headers of @inbound to those of @head, borrowed from it and in @fields. */
+void cpti_http_route_read(struct cpt_bytes head,
                           struct cpt_field fields[CPT_HEADERS_MAX],
                           struct cpt_inbound *inbound);
 

@@ -247,7 +247,7 @@ static cpt_status server_listen(struct cpt_http *http, struct cpti_http_server *
     if (bound_port != NULL) {
         *bound_port = server->port;
     }
-    cpti_tls_note_expiry(http, &server->tls);
+    cpti_http_note_expiry(http, &server->tls);
     server->next = http->servers;
     http->servers = server;
     return CPT_OK;
@@ -317,7 +317,6 @@ void cpti_http_servers_refuse(struct cpt_http *http)
 
 void cpti_http_servers_free(struct cpt_http *http)
 {
-    cpti_tls_reload_end(http);
     for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
         listener_close(server);

@@ -70,20 +70,6 @@ void cpti_tls_made_free(struct cpti_tls_made *made);
 /* Whether the certificate of the other side, if @session has one, is valid by now. */
 bool cpti_tls_session_is_good(const struct ssl_session_st *session);
 
-/* --- http_tls_reload.c --- */
-
-struct cpti_tls_reload;
-
-/* Reads certificates again, if that was asked for. */
-void cpti_tls_reload_look(struct cpt_http *http);
-
-/* Nothing is read any more. */
-void cpti_tls_reload_end(struct cpt_http *http);
-
-/* The gauge of the certificate that expires first. */
-void cpti_tls_note_expiry(struct cpt_http *http,
-                          const struct cpti_tls_context *context);
-
 /* --- http_tls.c: a connection --- */
 
 /* Whom calls are for, and the session that the next connection resumes. */

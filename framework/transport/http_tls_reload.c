@@ -40,20 +40,6 @@ struct cpti_tls_reload {
     atomic_bool is_over; /* the loop ends: wait for nothing */
 };
 
-/* --- Expiry --- */
-
-void cpti_tls_note_expiry(struct cpt_http *http, const struct cpti_tls_context *context)
-{
-    const uint64_t known = atomic_load_explicit(
-        &http->counters[CPTI_HTTP_COUNTER_tls_expires_unix_seconds],
-        memory_order_relaxed);
-    const uint64_t own = context->expires_unix_s;
-
-    if (own != 0 && (known == 0 || own < known)) {
-        cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_seconds, own);
-    }
-}
-
 /* --- The thread --- */
 
 /* Whether the files are still; else *@which is one that is being changed. */
@@ -148,7 +134,7 @@ static void take(struct cpti_tls_reload *reload)
     for (size_t i = 0; i < reload->count; i++) {
         cpti_tls_context_take(reload->contexts[i], &reload->made[i]);
         reload->made[i].made = NULL;
-        cpti_tls_note_expiry(http, reload->contexts[i]);
+        cpti_http_note_expiry(http, reload->contexts[i]);
     }
     cpti_http_count(http, CPTI_HTTP_COUNTER_tls_reloads);
     tell(http, "taken", "certificates were read");
