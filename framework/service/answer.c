@@ -15,7 +15,7 @@
 
 #include "framework/run/recording.h"
 #include "framework/service/attributes.h"
-#include "framework/service/experiment.h"
+#include "framework/service/rules/experiment.h"
 #include "framework/service/failure.h"
 #include "framework/service/kept.h"
 #include "framework/service/outcome.h"

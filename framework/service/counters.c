@@ -6,7 +6,7 @@
 
 #include "framework/cpt_running.h"
 #include "framework/run/misuse.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "framework/service/service.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  * All of this is of traced requests only. A request that comes while there is no
  * experiment reads one flag.
  */
-#include "framework/service/experiment.h"
+#include "framework/service/rules/experiment.h"
 
 #include "framework/graph/json_text.h"
 #include "framework/run/deadline.h"

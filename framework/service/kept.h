@@ -5,7 +5,7 @@
 #define CPT_KEPT_H
 
 #include "framework/run/request.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 
 struct cpti_serving;
 

@@ -4,7 +4,7 @@
 #ifndef CPT_METHOD_H
 #define CPT_METHOD_H
 
-#include "framework/service/glance.h"
+#include "framework/service/rules/glance.h"
 #include "framework/service/latency.h"
 #include "framework/service/route.h"
 #include "framework/service/service.h"

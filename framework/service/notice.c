@@ -10,7 +10,7 @@
 #include "framework/service/notice.h"
 
 #include "cpt/cpt_path.h"
-#include "framework/service/log_write.h"
+#include "framework/service/log/log_write.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

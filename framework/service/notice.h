@@ -5,7 +5,7 @@
 #define CPT_NOTICE_PRIVATE_H
 
 #include "framework/cpt_notice.h"
-#include "framework/service/bucket.h"
+#include "framework/service/rules/bucket.h"
 
 /* Of one reason: how often it may be told, and what was left out. */
 struct cpti_notice_limit {

@@ -4,11 +4,11 @@
 #ifndef CPT_SAMPLING_H
 #define CPT_SAMPLING_H
 
-#include "framework/service/bucket.h"
+#include "framework/service/rules/bucket.h"
 #include "framework/service/counters.h"
-#include "framework/service/glance.h"
-#include "framework/service/policy.h"
-#include "framework/service/trust.h"
+#include "framework/service/rules/glance.h"
+#include "framework/service/rules/policy.h"
+#include "framework/service/rules/trust.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdatomic.h>

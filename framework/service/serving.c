@@ -10,7 +10,7 @@
 #include "framework/service/serving.h"
 
 #include "framework/service/answer.h"
-#include "framework/service/experiment.h"
+#include "framework/service/rules/experiment.h"
 #include "framework/service/failure.h"
 #include "framework/service/kept.h"
 #include "framework/service/untraced.h"

@@ -5,7 +5,7 @@
 #define CPT_SERVING_H
 
 #include "framework/service/answer.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "framework/service/method.h"
 #include "framework/service/spans.h"
 #include "framework/service/trace_context.h"

@@ -6,7 +6,7 @@
 
 #include "framework/cpt_rpc.h"
 #include "framework/graph/json_text.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "wire/cpt_metadata.h"
 
 struct cpt_request;

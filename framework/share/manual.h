@@ -10,7 +10,7 @@
 #include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_trace.h"
 #include "framework/service/answer.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "framework/service/trace_context.h"
 
 #include <stdbool.h>

@@ -41,8 +41,8 @@ for room in $(sed -n 's/^room \([^:]*\):.*/\1/p' tests/checks/rooms.txt); do
     for file in "$room"/*.c; do break; done
     [ -e "$file" ] || continue
     case $room in
-        framework/transport) plant "$file" '#include "tool/base/output.h"' ;;
-        *) plant "$file" '#include "framework/transport/http_loop.h"' ;;
+        framework/transport*) plant "$file" '#include "tool/base/output.h"' ;;
+        *) plant "$file" '#include "framework/transport/http/loop/http_loop.h"' ;;
     esac
 done
 

@@ -6,7 +6,7 @@
  * What is understood does not depend on how the bytes were cut. Each head that is taken
  * is taken again, alone, with the same meaning; each of its headers is found.
  */
-#include "framework/transport/http_parser.h"
+#include "framework/transport/http/message/http_parser.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
  * goes beyond, and can be drawn from.
  */
 #include "framework/run/delay.h"
-#include "framework/service/experiment.h"
-#include "framework/service/policy.h"
+#include "framework/service/rules/experiment.h"
+#include "framework/service/rules/policy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "tests/support/test_random.h"
 
-#include "framework/transport/http_loop.h"
+#include "framework/transport/http/loop/http_loop.h"
 
 #include <event2/dns.h>
 

@@ -79,7 +79,7 @@ for name in $(grep -oE 'cpt_[a-z_]*[a-z]\(?' "$root/docs/operations.md" | grep -
         ;;
     cpt_http_target_*) # nor a stub with several targets
         field=${name#cpt_}
-        grep -q "\"${field%_total}\"," "$root/framework/transport/http_target_counters.c" ||
+        grep -q "\"${field%_total}\"," "$root/framework/transport/http/client/http_target_counters.c" ||
             fail "docs/operations.md: $name is no metric"
         continue
         ;;

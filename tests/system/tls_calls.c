@@ -6,7 +6,7 @@
 
 #include "tests/support/failing_alloc.h"
 
-#include "framework/transport/http_loop.h"
+#include "framework/transport/http/loop/http_loop.h"
 
 #include <event2/dns.h>
 

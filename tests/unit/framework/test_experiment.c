@@ -7,7 +7,7 @@
 
 #include "framework/cpt_settings.h"
 #include "framework/run/delay.h"
-#include "framework/service/experiment.h"
+#include "framework/service/rules/experiment.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "framework/cpt_log_queue.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "wire/cpt_log.h"
 
 #include "tests/support/failing_alloc.h"

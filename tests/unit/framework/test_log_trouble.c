@@ -7,7 +7,7 @@
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_log_queue.h"
 #include "framework/cpt_rpc.h"
-#include "framework/service/log_queue.h"
+#include "framework/service/log/log_queue.h"
 #include "wire/cpt_log.h"
 
 #include "tests/support/suites.h"

@@ -4,7 +4,7 @@
 #include "tests/unit/framework/service_pair.h"
 
 #include "framework/cpt_settings.h"
-#include "framework/service/policy.h"
+#include "framework/service/rules/policy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 /* test_policy_head.c - what rules of an operator see of a request when it begins */
 #include "tests/support/suites.h"
 
-#include "framework/service/policy.h"
+#include "framework/service/rules/policy.h"
 #include "wire/cpt_metadata.h"
 
 #include <string.h>

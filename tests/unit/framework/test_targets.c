@@ -7,7 +7,7 @@
 
 #include "framework/cpt_rpc.h"
 #include "framework/transport/cpt_http.h"
-#include "framework/transport/targets.h"
+#include "framework/transport/base/targets.h"
 
 #include <string.h>
 
