@@ -101,6 +101,7 @@ struct cpt_dag_recorded {
     const struct cpt_dag_name *frames; /* frame_count of them */
     uint64_t contradiction_count;      /* links that were left out */
     uint64_t constant_count; /* runs that did not end their call, or do not fit */
+    unsigned evidence;       /* enum cpt_evidence, of the weakest run */
     /* Whose nodes these are: node i is of lines[node_lines[i]]. The nodes of a line
      * have consecutive numbers, in time order. */
     const uint32_t *node_lines; /* node_count of them */
@@ -135,10 +136,12 @@ struct cpt_dag_arrival {
 struct cpt_dag_run {
     const struct cpt_trace *trace;
     struct cpt_trace_call *call; /* of another run: whose callee it is */
+    unsigned char evidence;      /* enum cpt_evidence, of its weakest wait */
 };
 
-/* All records of a request. All times are of one clock: those of a callee are moved so
- * that it arrives when its call was sent. */
+/* All records of a request. All times are of one clock. A run that has a clock of its
+ * own is moved so that it arrives when its call was sent; one of spans stays where
+ * they put it, and the time before its arrival is the network's. */
 struct cpt_dag_records {
     const struct cpt_dag_run *runs; /* the request itself, then its callees */
     size_t run_count;
@@ -161,6 +164,19 @@ struct cpt_dag_records {
 CPT_API cpt_status cpt_dag_draft_trace(struct cpt_dag_draft *draft,
                                        const struct cpt_dag_records *records,
                                        struct cpt_dag_recorded *recorded);
+
+/* Takes the dag of a request and its latency; all is good until it returns. */
+typedef cpt_status (*cpt_dag_visit_fn)(void *context, const struct cpt_dag *dag,
+                                       const struct cpt_dag_recorded *recorded,
+                                       uint64_t latency_ns);
+
+/*
+ * Calls @visit with the dag of @records. As cpt_dag_draft_trace() and cpt_dag_new();
+ * what @visit returned.
+ */
+CPT_API cpt_status cpt_dag_draft_visit(const struct cpt_alloc *alloc,
+                                       const struct cpt_dag_records *records,
+                                       cpt_dag_visit_fn visit, void *context);
 
 CPT_END_DECLS
 

@@ -42,6 +42,23 @@ struct cpt_path;
 struct cpt_trace_await;
 struct cpt_trace_call;
 
+/*
+ * How it is known who waited for whom, from strong to weak. What rests on several waits
+ * is as good as the weakest of them.
+ */
+enum cpt_evidence {
+    CPT_EVIDENCE_RECORDED = 0, /* the runtime saw it */
+    CPT_EVIDENCE_MEASURED = 1, /* the kernel saw it */
+    CPT_EVIDENCE_TOLD = 2,     /* a span says so */
+    CPT_EVIDENCE_LEARNT = 3,   /* from the order of events in many requests */
+    CPT_EVIDENCE_INFERRED = 4  /* from the order of events in this one */
+};
+
+enum { CPT_EVIDENCE_COUNT = 5 };
+
+/* "recorded" …; NULL for other numbers. */
+CPT_API const char *cpt_evidence_word(unsigned evidence);
+
 /* A sub-graph that tasks lie in: a frame of its own between the entry and the task. */
 struct cpt_trace_group {
     struct cpt_bytes name;

@@ -200,8 +200,7 @@ static cpt_status link_to_caller(struct cpti_tracing *tracing,
         return CPT_OK;
     }
     return cpt_dag_draft_link(
-        tracing->draft,
-        &(struct cpt_dag_link){caller->line.first, to, at_ns, at_ns, 0});
+        tracing->draft, &(struct cpt_dag_link){caller->sent, to, at_ns, at_ns, 0});
 }
 
 /* A task that begins with its run. */

@@ -42,7 +42,7 @@ static cpt_status add_call(struct cpti_tracing *tracing, struct cpt_trace_call *
     if (status == CPT_OK) {
         call->walk_number = (uint32_t)tracing->call_count;
         tracing->calls[tracing->call_count++] =
-            (struct cpti_traced_call){call, {0, 0}, CPT_DAG_NONE};
+            (struct cpti_traced_call){call, {0, 0}, CPT_DAG_NONE, 0};
     }
     return status;
 }
@@ -266,7 +266,8 @@ static unsigned kind_of(const struct cpt_trace_call *call)
     }
 }
 
-/* A call with a run is what comes before the run, and what comes behind it. */
+/* A call with a run is what comes before the run, a queue and the way there, and what
+ * comes behind it, the way back. */
 static cpt_status add_call_line(struct cpti_tracing *tracing,
                                 struct cpti_traced_call *own)
 {
@@ -286,12 +287,20 @@ static cpt_status add_call_line(struct cpti_tracing *tracing,
 
     cpt_dag_draft_line(tracing->draft);
     own->line.first = (uint32_t)tracing->stretch_count;
-    if (is_sent || has_run) {
-        status = add_stretch(tracing, name, is_sent ? CPT_DAG_QUEUE : CPT_DAG_NETWORK,
-                             call->issue_ns, begin_ns);
+    own->sent = own->line.first;
+    if (is_sent) {
+        status = add_stretch(tracing, name, CPT_DAG_QUEUE, call->issue_ns, begin_ns);
     }
     if (has_run) {
-        begin_ns = tracing->records->runs[own->run].trace->response_ns;
+        const struct cpt_trace *run = tracing->records->runs[own->run].trace;
+
+        if (status == CPT_OK && (!is_sent || run->arrival_ns > begin_ns)) {
+            status =
+                add_stretch(tracing, name, CPT_DAG_NETWORK, begin_ns,
+                            run->arrival_ns > begin_ns ? run->arrival_ns : begin_ns);
+        }
+        own->sent = (uint32_t)tracing->stretch_count - 1;
+        begin_ns = run->response_ns;
     }
     if (status == CPT_OK) {
         status = add_stretch(tracing, name, has_run ? CPT_DAG_NETWORK : kind_of(call),
@@ -321,12 +330,12 @@ static cpt_status add_accept_line(struct cpti_tracing *tracing, size_t run)
 /* --- All of it --- */
 
 /* Room for all that may come: a task and a wait have a queue and a step, and a call has
- * two parts; a link comes to each of them, and goes out from each run and call. */
+ * three parts; a link comes to each of them, and goes out from each run and call. */
 static cpt_status reserve(struct cpti_tracing *tracing, size_t await_count)
 {
     const size_t count = tracing->records->task_count + await_count;
     const size_t stretch_count =
-        2 * (count + tracing->call_count) + tracing->records->run_count;
+        2 * count + 3 * tracing->call_count + tracing->records->run_count;
     const size_t link_count = count + 2 * tracing->call_count +
                               tracing->records->arrival_count +
                               tracing->records->run_count;
@@ -426,6 +435,12 @@ static cpt_status make(struct cpti_tracing *tracing, struct cpt_dag_recorded *re
                              trace->response_ns, recorded);
     if (status == CPT_OK) {
         recorded->constant_count = tracing->constant_count;
+        for (size_t i = 0; i < tracing->records->run_count; i++) {
+            const unsigned evidence = tracing->records->runs[i].evidence;
+
+            recorded->evidence =
+                evidence > recorded->evidence ? evidence : recorded->evidence;
+        }
     }
     return status;
 }
@@ -486,4 +501,28 @@ cpt_status cpt_dag_draft_trace(struct cpt_dag_draft *draft,
                                struct cpt_dag_recorded *recorded)
 {
     return cpti_dag_draft_places(draft, records, recorded, NULL, NULL);
+}
+
+cpt_status cpt_dag_draft_visit(const struct cpt_alloc *alloc,
+                               const struct cpt_dag_records *records,
+                               cpt_dag_visit_fn visit, void *context)
+{
+    const struct cpt_trace *trace = records->runs[0].trace;
+    struct cpt_dag_draft *draft = cpt_dag_draft_new(alloc, trace->arrival_ns);
+    struct cpt_dag_recorded recorded;
+    struct cpt_dag *dag = NULL;
+    cpt_status status = draft != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK) {
+        status = cpt_dag_draft_trace(draft, records, &recorded);
+    }
+    if (status == CPT_OK) {
+        status = cpt_dag_new(alloc, &recorded.shape, &dag, NULL);
+    }
+    if (status == CPT_OK) {
+        status = visit(context, dag, &recorded, trace->response_ns - trace->arrival_ns);
+    }
+    cpt_dag_free(dag);
+    cpt_dag_draft_free(draft);
+    return status;
 }

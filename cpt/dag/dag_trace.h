@@ -23,7 +23,8 @@ struct cpti_traced_line {
 struct cpti_traced_call {
     struct cpt_trace_call *call;
     struct cpti_traced_line line;
-    uint32_t run; /* its callee's, or CPT_DAG_NONE */
+    uint32_t run;  /* its callee's, or CPT_DAG_NONE */
+    uint32_t sent; /* the stretch behind which that begins */
 };
 
 /* A wait of a task, and the stretch that began when it was over. */

@@ -246,38 +246,22 @@ static cpt_status gather_tasks(struct gathering *gathering)
     return CPT_OK;
 }
 
-static cpt_status draft(struct gathering *gathering, cpti_spans_dag_fn visit,
+static cpt_status draft(struct gathering *gathering, cpt_dag_visit_fn visit,
                         void *context)
 {
     struct cpt_dag_records *records = &gathering->records;
-    struct cpt_dag_recorded recorded;
-    struct cpt_dag_draft *draft =
-        cpt_dag_draft_new(gathering->reading->spans->alloc, BEGIN_NS);
-    struct cpt_dag *dag = NULL;
-    cpt_status status = draft != NULL ? CPT_OK : CPT_NO_MEMORY;
+    cpt_status status = CPT_OK;
 
     records->runs = gathering->runs;
     records->tasks = gathering->tasks;
     records->task_runs = gathering->task_runs;
     records->arrivals = gathering->arrivals;
-    if (status == CPT_OK) {
-        status = cpt_dag_draft_trace(draft, records, &recorded);
-    }
-    if (status == CPT_OK) {
-        status =
-            cpt_dag_new(gathering->reading->spans->alloc, &recorded.shape, &dag, NULL);
-    }
-    if (status == CPT_OK) {
-        const struct cpt_trace *trace = gathering->runs[0].trace;
-
-        status = visit(context, dag, &recorded, trace->response_ns - trace->arrival_ns);
-    }
-    cpt_dag_free(dag);
-    cpt_dag_draft_free(draft);
+    status =
+        cpt_dag_draft_visit(gathering->reading->spans->alloc, records, visit, context);
     return status == CPT_INVALID || status == CPT_CORRUPT ? CPT_END : status;
 }
 
-cpt_status cpti_spans_noted_dag(struct cpti_spans *spans, cpti_spans_dag_fn visit,
+cpt_status cpti_spans_noted_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
                                 void *context)
 {
     struct reading reading = {.spans = spans};

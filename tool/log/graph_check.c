@@ -30,32 +30,30 @@ static void refuse(struct checking *checking, uint64_t offset, const char *sente
     }
 }
 
+/* A cpt_dag_visit_fn: CPT_END unless the dag is as long as the request was. */
+static cpt_status compare(void *context, const struct cpt_dag *dag,
+                          const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
+{
+    (void)context;
+    (void)recorded;
+    return cpt_dag_latency_ns(dag) == latency_ns ? CPT_OK : CPT_END;
+}
+
 /* NULL if the dag of @graph is as long as the request was. */
 static const char *check_dag(const struct cpt_kept_graph *graph)
 {
-    const struct cpt_trace *trace = graph->records.runs[0].trace;
-    struct cpt_dag_recorded recorded;
-    struct cpt_dag *dag = NULL;
-    struct cpt_dag_draft *draft = cpt_dag_draft_new(NULL, trace->arrival_ns);
-    cpt_status status = draft != NULL ? CPT_OK : CPT_NO_MEMORY;
-    const char *wrong = NULL;
+    const cpt_status status = cpt_dag_draft_visit(NULL, &graph->records, compare, NULL);
 
-    if (status == CPT_OK) {
-        status = cpt_dag_draft_trace(draft, &graph->records, &recorded);
+    switch (status) {
+    case CPT_OK:
+        return NULL;
+    case CPT_INVALID:
+        return "no task of the record answered";
+    case CPT_END:
+        return "the longest path of the record is not its latency";
+    default:
+        return cpt_status_sentence(status);
     }
-    if (status == CPT_OK) {
-        status = cpt_dag_new(NULL, &recorded.shape, &dag, NULL);
-    }
-    if (status == CPT_INVALID) {
-        wrong = "no task of the record answered";
-    } else if (status != CPT_OK) {
-        wrong = cpt_status_sentence(status);
-    } else if (cpt_dag_latency_ns(dag) != trace->response_ns - trace->arrival_ns) {
-        wrong = "the longest path of the record is not its latency";
-    }
-    cpt_dag_free(dag);
-    cpt_dag_draft_free(draft);
-    return wrong;
 }
 
 static void check_record(struct checking *checking, const struct cpt_record *record)

@@ -166,31 +166,23 @@ static void put_id(const struct cpt_graph_request *request, char *text)
     }
 }
 
-static cpt_status visit(struct cpti_kept_logs *logs,
-                        const struct cpt_graph_request *request,
-                        struct cpti_kept_graph *graph)
-{
-    const struct cpt_trace *trace = request->records.runs[0].trace;
-    struct cpt_dag_recorded recorded;
-    struct cpt_dag *dag = NULL;
-    struct cpt_dag_draft *draft = cpt_dag_draft_new(NULL, trace->arrival_ns);
-    cpt_status status = draft != NULL ? CPT_OK : CPT_NO_MEMORY;
+/* A request, and what is said of it beside its dag. */
+struct visit {
+    struct cpti_kept_logs *logs;
+    struct cpti_kept_graph *graph;
+};
 
-    if (status == CPT_OK) {
-        status = cpt_dag_draft_trace(draft, &request->records, &recorded);
-    }
-    if (status == CPT_OK) {
-        status = cpt_dag_new(NULL, &recorded.shape, &dag, NULL);
-    }
-    if (status == CPT_OK) {
-        graph->latency_ns = trace->response_ns - trace->arrival_ns;
-        graph->dag = dag;
-        graph->recorded = &recorded;
-        status = logs->options->visit(logs->options->context, graph);
-    }
-    cpt_dag_free(dag);
-    cpt_dag_draft_free(draft);
-    return status;
+/* A cpt_dag_visit_fn. */
+static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
+                            const struct cpt_dag_recorded *recorded,
+                            uint64_t latency_ns)
+{
+    struct visit *visit = context;
+
+    visit->graph->latency_ns = latency_ns;
+    visit->graph->dag = dag;
+    visit->graph->recorded = recorded;
+    return visit->logs->options->visit(visit->logs->options->context, visit->graph);
 }
 
 static cpt_status add_request(struct cpti_kept_logs *logs,
@@ -215,7 +207,8 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
     if (selection != NULL && selection->includes_forced && !selection->is_random_only) {
         graph.probability = 0;
     }
-    status = visit(logs, request, &graph);
+    status = cpt_dag_draft_visit(NULL, &request->records, visit_dag,
+                                 &(struct visit){logs, &graph});
     if (status == CPT_END || status == CPT_LIMIT || status == CPT_INVALID ||
         status == CPT_CORRUPT) {
         logs->counts->others++;
