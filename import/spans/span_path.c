@@ -22,8 +22,6 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 2 * CPT_NAME_BYTES_MAX + 2 };
-
 static size_t put(char *text, size_t at, struct cpt_bytes part)
 {
     char buffer[CPT_NAME_BYTES_MAX + 1];
@@ -35,8 +33,8 @@ static size_t put(char *text, size_t at, struct cpt_bytes part)
     return at + part.bytes;
 }
 
-static struct cpt_bytes frame_name(char text[NAME_BYTES],
-                                   const struct cpti_span_frame *frame)
+struct cpt_bytes cpti_span_frame_name(char text[CPTI_SPAN_FRAME_BYTES],
+                                      const struct cpti_span_frame *frame)
 {
     size_t bytes = put(text, 0, frame->service);
 
@@ -54,7 +52,7 @@ static cpt_status frame_make(struct cpti_spans *spans, struct cpt_path *path,
                                ? CPT_FRAME_NONE
                                : spans->nodes[node->parent].frame;
     struct cpti_span_frame frame;
-    char text[NAME_BYTES];
+    char text[CPTI_SPAN_FRAME_BYTES];
 
     cpti_spans_frame(spans, number, &frame);
     if (above != CPT_FRAME_NONE &&
@@ -62,8 +60,8 @@ static cpt_status frame_make(struct cpti_spans *spans, struct cpt_path *path,
         node->frame = above;
         return CPT_OK;
     }
-    return cpt_path_frame_add(path, above, frame_name(text, &frame), CPT_KIND_WORK,
-                              &node->frame);
+    return cpt_path_frame_add(path, above, cpti_span_frame_name(text, &frame),
+                              CPT_KIND_WORK, &node->frame);
 }
 
 /* Makes the frames of span @number and of those above it that have none yet. */

@@ -150,6 +150,11 @@ void cpti_spans_find_visit(const struct cpti_spans *spans, uint32_t *visit_of,
 cpt_status cpti_spans_append(struct cpti_spans *spans, struct cpt_path *path,
                              const struct cpti_section *section);
 
+/* "service: operation" of @frame in @text, each part bounded. */
+enum { CPTI_SPAN_FRAME_BYTES = 2 * CPT_NAME_BYTES_MAX + 2 };
+struct cpt_bytes cpti_span_frame_name(char text[CPTI_SPAN_FRAME_BYTES],
+                                      const struct cpti_span_frame *frame);
+
 /* For span_explain.c. Whether all waits of span @number are there; the span above it
  * that has a time, or CPTI_SPAN_NONE; after a walk, the child of @parent that was
  * picked last before @number was passed over, if it was, or if it was because it ran in

@@ -29,14 +29,17 @@
 #ifndef CPTI_SPANS_H
 #define CPTI_SPANS_H
 
-#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_dag_draft.h"
 #include "cpt/cpt_name.h"
 
 #include <stdbool.h>
 
 struct cpt_path;
 
-enum { CPTI_SPANS_MAX = 1 << 24 /* of one trace */ };
+enum {
+    CPTI_SPANS_MAX = 1 << 24,            /* of one trace */
+    CPTI_SPANS_TRACE_BYTES_MAX = 1 << 30 /* of all that they tell, for a dag */
+};
 
 /* Which side of a call a span measured. The numbers are OpenTelemetry's. */
 enum cpti_span_kind {
@@ -339,14 +342,6 @@ cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path
 bool cpti_spans_call(struct cpti_spans *spans, uint32_t number,
                      struct cpti_span_call *call);
 
-struct cpt_dag;
-struct cpt_dag_recorded;
-
-/* Takes the dag of a request and its latency; both are good until it returns. */
-typedef cpt_status (*cpti_spans_dag_fn)(void *context, const struct cpt_dag *dag,
-                                        const struct cpt_dag_recorded *recorded,
-                                        uint64_t latency_ns);
-
 /*
  * Calls @visit with all that our own services did for the request, as one dag, after a
  * walk in exact mode. A callee is moved in time so that it begins when its call was
@@ -355,7 +350,28 @@ typedef cpt_status (*cpti_spans_dag_fn)(void *context, const struct cpt_dag *dag
  * CPT_OK; CPT_END: a span has no note, they do not fit together, or they contradict
  * each other; CPT_NO_MEMORY; CPT_LIMIT; what @visit returned.
  */
-cpt_status cpti_spans_noted_dag(struct cpti_spans *spans, cpti_spans_dag_fn visit,
+cpt_status cpti_spans_noted_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
                                 void *context);
+
+/* Calls, or sides of them, that lost time, as they overlap one that waited for them, by
+ * 1 % of their caller's time at most, or as they lie outside of it. */
+struct cpti_spans_cut {
+    size_t count;
+    uint64_t ns;
+};
+
+/*
+ * Calls @visit with all that the spans of the tree tell, as one dag, after
+ * cpti_spans_resolve(): who waited for whom is inferred from this request alone, by the
+ * rule of the walk. A visit of a service is one task: it waits, before each of its
+ * calls and before its end, for all calls that have ended by then; the time behind the
+ * last of these is its own. Spans within a visit are no tasks. All are where the
+ * clocks, put right, have them, but for what *@cut counts.
+ *
+ * CPT_OK; CPT_LIMIT: they are too many, or take more than CPTI_SPANS_TRACE_BYTES_MAX;
+ * CPT_NO_MEMORY; what @visit returned.
+ */
+cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
+                                   void *context, struct cpti_spans_cut *cut);
 
 #endif

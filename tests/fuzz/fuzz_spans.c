@@ -58,7 +58,8 @@ static void check_tiles(const struct cpti_spans *spans)
     must(at == cpti_spans_end_ns(spans, root));
 }
 
-/* A cpti_spans_dag_fn: whatever notes say, what is measured fits together. */
+/* A cpt_dag_visit_fn: whatever notes say, what is measured fits together, and if it is
+ * inferred (@context), the dag is as long as the request. */
 static cpt_status measure_dag(void *context, const struct cpt_dag *dag,
                               const struct cpt_dag_recorded *recorded,
                               uint64_t latency_ns)
@@ -68,8 +69,7 @@ static cpt_status measure_dag(void *context, const struct cpt_dag *dag,
     struct cpt_dag_frame *frames = calloc(shape->frame_count, sizeof *frames);
     uint64_t path_ns = 0;
 
-    (void)context;
-    (void)latency_ns;
+    must(context == NULL || cpt_dag_latency_ns(dag) == latency_ns);
     must(measures != NULL && frames != NULL);
     must(cpt_dag_measure(dag, measures) == CPT_OK);
     must(cpt_dag_frames(dag, measures, frames) == CPT_OK);
@@ -82,6 +82,14 @@ static cpt_status measure_dag(void *context, const struct cpt_dag *dag,
     free(measures);
     free(frames);
     return CPT_OK;
+}
+
+static void check_inferred(struct cpti_spans *spans)
+{
+    struct cpti_spans_cut cut = {0, 0};
+    const cpt_status status = cpti_spans_inferred_dag(spans, measure_dag, spans, &cut);
+
+    must(status == CPT_OK || status == CPT_LIMIT);
 }
 
 static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
@@ -106,6 +114,7 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
     cpt_path_reset(path);
     (void)cpti_spans_noted_path(spans, path);
     (void)cpti_spans_noted_dag(spans, measure_dag, NULL);
+    check_inferred(spans);
     cpt_path_reset(path);
     must(cpti_spans_path(spans, path) == CPT_OK);
     must(cpt_path_check(

@@ -351,6 +351,7 @@ static void put(const struct busy *busy, size_t row_max)
     cpti_json_open(&json, NULL, '{');
     cpti_json_unsigned(&json, "requests", busy->request_count);
     cpti_json_unsigned(&json, "without_notes", busy->counts.others);
+    cpti_kept_put_evidence(&json, &busy->counts);
     cpti_json_unsigned(&json, "not_selected", busy->counts.unselected);
     cpti_json_open(&json, "groups", '[');
     for (size_t i = 0; i < busy->group_count; i++) {
@@ -436,8 +437,11 @@ static int print_frames(const struct busy *busy, size_t most)
 static int print(const struct busy *busy, size_t row_max)
 {
     const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
-    int status = print_groups(busy);
+    int status = CPTI_EXIT_DONE;
     char text[32];
+
+    cpti_kept_print_evidence(&busy->counts);
+    status = print_groups(busy);
 
     (void)printf("\n");
     if (status == CPTI_EXIT_DONE) {
@@ -550,7 +554,8 @@ const struct cpti_command cpti_command_busy = {
     .description =
         "Reads kept graphs, which have all that services did for a request, also off "
         "the critical path: graph logs (docs/format-graph-log.md), or the spans that "
-        "services write (docs/format-spans.md). Files of several services are joined.\n"
+        "services write (docs/format-spans.md). Files of several services are joined. "
+        "Of spans of other systems it is inferred who waited (docs/import.md).\n"
         "\n"
         "The columns, of the average request:\n"
         "\n"

@@ -267,6 +267,7 @@ static void put(const struct slack *slack, size_t row_max)
     cpti_json_unsigned(&json, "requests", slack->requests.count);
     cpti_json_rough(&json, "effective_requests", effective_count(slack));
     cpti_json_unsigned(&json, "without_notes", slack->counts.others);
+    cpti_kept_put_evidence(&json, &slack->counts);
     cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
     cpti_json_unsigned(&json, "inexact", slack->inexact_count);
     put_mean(&json, slack, &slack->latency, latency);
@@ -340,6 +341,7 @@ static void print_requests(const struct slack *slack)
                      interval_of(slack, &slack->latency, interval));
     }
     (void)printf("\n");
+    cpti_kept_print_evidence(&slack->counts);
 }
 
 static void put_row(struct cpti_table *table, const struct slack *slack,
@@ -489,7 +491,9 @@ const struct cpti_command cpti_command_slack = {
         "(docs/format-graph-log.md), or their spans (docs/format-spans.md), makes a "
         "graph of all that they did for each request, also off the critical path, and "
         "measures each frame. Files of several services are joined. A callee without "
-        "records of its own is a block of constant length.\n"
+        "records of its own is a block of constant length. Of spans of other systems "
+        "it "
+        "is inferred who waited (docs/import.md), which the output says.\n"
         "\n"
         "gain: by how much the response would come earlier if all of the frame took no "
         "time. drag: the same for the one piece of it that would give most. path: its "

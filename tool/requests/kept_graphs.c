@@ -5,12 +5,14 @@
  */
 #include "tool/requests/kept_graphs.h"
 
+#include "tool/base/amounts.h"
 #include "tool/base/command.h"
 #include "tool/base/folders.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/requests/kept_sources.h"
 #include "tool/select/select.h"
+#include "tool/table/json_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -304,10 +306,38 @@ static void tell_left(const struct cpti_kept_options *options,
                   options->selection != NULL ? "; --include-fragments takes them" : "");
     }
     if (counts->others != 0) {
-        cpti_warn("traces that are left out, as they have no notes of our services, "
-                  "or these do not fit together, or are too many: %" PRIu64,
+        cpti_warn("traces that are left out, as they do not fit together, or are too "
+                  "large: %" PRIu64,
                   counts->others);
     }
+}
+
+void cpti_kept_put_evidence(struct cpti_json *json,
+                            const struct cpti_kept_counts *counts)
+{
+    cpti_json_text(json, "evidence", cpt_evidence_word(counts->evidence));
+    cpti_json_unsigned(json, "inferred", counts->inferred);
+    cpti_json_unsigned(json, "cut", counts->cut);
+    cpti_json_unsigned(json, "cut_ns", counts->cut_ns);
+}
+
+void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
+{
+    if (counts->inferred == 0) {
+        return;
+    }
+    (void)printf("spans without waits: who waited is inferred, from one request each");
+    if (counts->inferred != counts->requests) {
+        (void)printf(", in %" PRIu64 " of %" PRIu64, counts->inferred,
+                     counts->requests);
+    }
+    if (counts->cut != 0) {
+        char text[32];
+
+        (void)printf("; calls cut where they overlap others: %" PRIu64 ", by %s ms",
+                     counts->cut, cpti_ms((double)counts->cut_ns, text));
+    }
+    (void)printf("\n");
 }
 
 int cpti_kept_graphs(const struct cpti_kept_options *options,

@@ -7,7 +7,9 @@
  * did for a request, as one dag (cpt_dag_draft.h), so that it can be measured, or timed
  * again with other durations.
  *
- *      spans with notes of several services --> whole requests --> visit()
+ *      graph logs of several services ----------.
+ *      spans with notes of several services ----+--> whole requests --> visit()
+ *      spans alone: who waited is inferred -----'
  *
  * Files of several services are joined. A callee that is in no file is a block of
  * constant length.
@@ -53,8 +55,12 @@ struct cpti_kept_counts {
     uint64_t unselected; /* the selection leaves them out */
     uint64_t forced;     /* it has them, but tracing was forced */
     uint64_t fragments;  /* it has them, but they are fragments */
-    uint64_t others;  /* traces without notes, or these do not fit, or are too many */
-    uint64_t with_by; /* selected, with the attribute `by` of the options */
+    uint64_t others;     /* traces that do not fit together, or are too large */
+    uint64_t inferred;   /* of the requests, those in which it is inferred who waited */
+    uint64_t cut;        /* calls of these that lost time, see cpti_spans_cut … */
+    uint64_t cut_ns;     /* … and how much */
+    unsigned evidence;   /* enum cpt_evidence: the weakest of all requests */
+    uint64_t with_by;    /* selected, with the attribute `by` of the options */
     struct cpti_names *keys; /* attributes of all requests, while they are read */
     char
         nearest[CPTI_KEPT_KEY_BYTES]; /* to one that none has; empty: none is similar */
@@ -116,6 +122,14 @@ int cpti_kept_option(const struct cpti_arguments *given, const char *option,
  * not be read. */
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts);
+
+struct cpti_json;
+
+/* Writes on what evidence the requests are known; prints a line if it is not all
+ * recorded. */
+void cpti_kept_put_evidence(struct cpti_json *json,
+                            const struct cpti_kept_counts *counts);
+void cpti_kept_print_evidence(const struct cpti_kept_counts *counts);
 
 /* Prints that no request was visited, or that none has `by`, and why.
  * CPTI_EXIT_FAILED. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * kept_spans.c - kept graphs from files of spans with notes (docs/format-spans.md)
+ * kept_spans.c - kept graphs from files of spans: of their notes, described in
+ * docs/format-spans.md, or inferred, if not all services have some
  */
 #include "tool/requests/kept_sources.h"
 
@@ -23,6 +24,7 @@ struct cpti_kept_spans {
     struct cpti_traces *traces;
     struct cpti_spans *spans;
     struct cpt_bytes trace; /* its id */
+    bool is_visited;        /* the last trace was */
 };
 
 bool cpti_kept_spans_recognise(const unsigned char *head, size_t bytes)
@@ -30,12 +32,12 @@ bool cpti_kept_spans_recognise(const unsigned char *head, size_t bytes)
     return cpti_traces_recognise(head, bytes);
 }
 
-/* A cpti_spans_dag_fn. */
+/* A cpt_dag_visit_fn. */
 static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                             const struct cpt_dag_recorded *recorded,
                             uint64_t latency_ns)
 {
-    const struct cpti_kept_spans *kept = context;
+    struct cpti_kept_spans *kept = context;
     const struct cpti_span *root =
         cpti_spans_at(kept->spans, cpti_spans_root(kept->spans));
     const struct cpti_kept_graph graph = {.id = kept->trace,
@@ -59,9 +61,31 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                       .attribute_count = why != NULL};
     cpt_status status = CPT_OK;
 
+    kept->is_visited = true;
     if (cpti_kept_counts_record(kept->options, kept->counts, kept->trace, &record)) {
         status = kept->options->visit(kept->options->context, &graph);
-        kept->counts->requests += status == CPT_OK;
+        if (status == CPT_OK) {
+            kept->counts->requests++;
+            kept->counts->inferred += recorded->evidence == CPT_EVIDENCE_INFERRED;
+            if (recorded->evidence > kept->counts->evidence) {
+                kept->counts->evidence = recorded->evidence;
+            }
+        }
+    }
+    return status;
+}
+
+/* A trace in which not all services tell what they did. */
+static cpt_status infer(struct cpti_kept_spans *kept)
+{
+    const uint64_t inferred = kept->counts->inferred;
+    struct cpti_spans_cut cut = {0, 0};
+    const cpt_status status =
+        cpti_spans_inferred_dag(kept->spans, visit_dag, kept, &cut);
+
+    if (kept->counts->inferred != inferred) {
+        kept->counts->cut += cut.count;
+        kept->counts->cut_ns += cut.ns;
     }
     return status;
 }
@@ -80,9 +104,14 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
         status = cpti_spans_walk(kept->spans, CPTI_SPANS_EXACT);
     }
     if (status == CPT_OK) {
+        kept->is_visited = false;
         status = cpti_spans_noted_dag(kept->spans, visit_dag, kept);
+        if (status == CPT_END && !kept->is_visited) {
+            status = infer(kept);
+        }
     }
-    if (status == CPT_END || status == CPT_LIMIT) { /* no notes, nonsense */
+    if (status == CPT_END || status == CPT_LIMIT || status == CPT_CORRUPT ||
+        status == CPT_INVALID) {
         kept->counts->others++;
         return CPT_OK;
     }

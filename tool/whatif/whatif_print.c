@@ -154,6 +154,7 @@ static void put(const struct shown *shown, size_t row_max, FILE *file)
     cpti_json_unsigned(&json, "requests", whatif->set->count);
     cpti_json_unsigned(&json, "not_selected", whatif->set->counts.unselected);
     cpti_json_unsigned(&json, "without_notes", whatif->set->counts.others);
+    cpti_kept_put_evidence(&json, &whatif->set->counts);
     cpti_json_unsigned(&json, "left_out", whatif->set->excess_count);
     cpti_json_text(&json, "queues", queue_words(whatif));
     put_terms(&json, whatif);
@@ -297,6 +298,7 @@ static int print(const struct shown *shown, size_t row_max)
     int status = CPTI_EXIT_DONE;
 
     (void)printf("requests %zu, queues %s\n", whatif->set->count, queue_words(whatif));
+    cpti_kept_print_evidence(&whatif->set->counts);
     print_workers(whatif);
     if (whatif->sweeps) {
         (void)printf("%s off each frame gives:\n", cpti_quoted(shown->amount));

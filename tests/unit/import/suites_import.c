@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_span_path_tests[];
 extern CU_TestInfo cpt_note_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_span_waits_tests[];
+extern CU_TestInfo cpt_span_trace_tests[];
 extern CU_TestInfo cpt_interval_vote_tests[];
 extern CU_TestInfo cpt_span_clocks_tests[];
 extern CU_TestInfo cpt_span_liars_tests[];
@@ -29,6 +30,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"note path", NULL, NULL, NULL, NULL, cpt_note_path_tests},
     {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
     {"span waits", NULL, NULL, NULL, NULL, cpt_span_waits_tests},
+    {"span trace", NULL, NULL, NULL, NULL, cpt_span_trace_tests},
     {"interval vote", NULL, NULL, NULL, NULL, cpt_interval_vote_tests},
     {"span clocks", NULL, NULL, NULL, NULL, cpt_span_clocks_tests},
     {"span liars", NULL, NULL, NULL, NULL, cpt_span_liars_tests},

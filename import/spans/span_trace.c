@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * span_trace.c - all that the spans of a request tell, as one trace
+ *
+ * A *visit* of a service is the span with which it was entered, and its spans below
+ * that. It becomes a run with one task, and each call that hangs below one of its spans
+ * a call of this task:
+ *
+ *      front: /          |==================================|     visit
+ *      front: render        |===========================|         within, no task
+ *      front: get             |-------------------|               call
+ *      cart: get                |===============|                 visit, of that call
+ *      stock: find                                   |====|       call and visit
+ *      task of front     |=====|..................|==|....|=|
+ *                         own   wait               own     own
+ *
+ * Who waited for whom is inferred, by the rule of the walk: each event of a visit, the
+ * start of a call or its own end, waited for all calls that had ended by then, and what
+ * is behind the last of them is its own work. As in the walk, a call that overlaps the
+ * next one by at most 1 % of the visit ended where that began; and a call that outlives
+ * its visit by more is not waited for, if one that does not ran beside it.
+ *
+ * A call whose callee went on for longer than the caller waited was given up: it takes
+ * as long whatever the callee does. If another attempt answered in the same moment, it
+ * is a hedge that lost, and held up nothing.
+ */
+#include "import/spans/span_tree.h"
+
+#include "cpt/cpt_arena.h"
+#include "cpt/cpt_path.h"
+
+#include <stdlib.h>
+
+enum {
+    OVERLAP_SHARE = 100,   /* 1 % */
+    MOMENT_NS = 2000,      /* stamps of one moment differ by so much */
+    NEIGHBOURS_MAX = 64,   /* calls that ended in one moment, and are compared */
+    RECORDS_MAX = 1 << 22, /* visits, calls, waits and arrivals of a trace, each */
+    BEGIN_NS = 1,          /* when the request arrives: 0 would be "not set" */
+    NO_VISIT = UINT32_MAX
+};
+
+/* A call of a visit. Those of one visit stand side by side. */
+struct visit_call {
+    struct cpt_trace_call call;
+    uint32_t visit; /* who calls */
+    uint32_t span;  /* the caller's side of it, or the callee's if there is no other */
+    uint32_t
+        callee; /* the visit that it leads to; NO_VISIT: nothing is known of that */
+    bool is_given_up; /* the callee went on */
+    bool is_beside;   /* the visit did not wait for it */
+};
+
+struct visit {
+    struct cpt_trace trace;
+    struct cpt_trace_task task;
+    uint32_t span; /* its first */
+    uint32_t call; /* that leads to it, by its number; NO_VISIT: the request itself */
+    uint32_t call_end; /* its calls end here, in the order of visits */
+};
+
+/* What is made on the way. */
+struct making {
+    struct cpti_spans *spans;
+    struct cpt_arena arena;
+    uint32_t *visit_of; /* of each span; NO_VISIT: it is not in the tree */
+    struct visit *visits;
+    size_t visit_count;
+    struct visit_call *calls;
+    size_t call_count;
+    uint32_t *order; /* of calls: by visit, then by issue … */
+    uint32_t *ends;  /* … and by arrival */
+    struct cpt_dag_run *runs;
+    struct cpt_trace_task **tasks;
+    uint32_t *task_runs;
+    struct cpt_dag_arrival *arrivals;
+    size_t arrival_count;
+    struct cpti_spans_cut cut;
+};
+
+/* --- Visits and calls --- */
+
+static struct cpt_bytes name_of(struct making *making, uint32_t number)
+{
+    char text[CPTI_SPAN_FRAME_BYTES];
+    struct cpti_span_frame frame;
+    struct cpt_bytes name;
+    const char *copy = NULL;
+
+    cpti_spans_frame(making->spans, number, &frame);
+    name = cpti_span_frame_name(text, &frame);
+    copy = cpt_arena_copy(&making->arena, name.data, name.bytes);
+    return (struct cpt_bytes){copy, copy != NULL ? name.bytes : 0};
+}
+
+static struct visit_call *add_call(struct making *making, uint32_t visit, uint32_t span)
+{
+    struct visit_call *call = &making->calls[making->call_count++];
+
+    *call = (struct visit_call){.visit = visit, .span = span, .callee = NO_VISIT};
+    return call;
+}
+
+/* Begins a visit with span @number, to which @call leads. */
+static void add_visit(struct making *making, uint32_t number, uint32_t call)
+{
+    struct visit *visit = &making->visits[making->visit_count];
+
+    visit->span = number;
+    visit->call = call;
+    making->visit_of[number] = (uint32_t)making->visit_count;
+    if (call != NO_VISIT) {
+        making->calls[call].callee = (uint32_t)making->visit_count;
+    }
+    making->visit_count++;
+}
+
+/* Span @child below @above, the client's side of a call: the callee's side, or one more
+ * attempt of it. */
+static void place_callee(struct making *making, uint32_t above, uint32_t child)
+{
+    const uint32_t visit = making->visit_of[above];
+    struct visit_call *call = add_call(making, visit, above);
+
+    add_visit(making, child, (uint32_t)(call - making->calls));
+}
+
+/* Span @child of the tree, below @above: a part of a visit, a call, a visit. */
+static void place(struct making *making, uint32_t above, uint32_t child)
+{
+    struct cpti_spans *spans = making->spans;
+    const uint32_t visit = making->visit_of[above];
+    const enum cpti_span_role role = cpti_spans_role(spans, child);
+
+    if (cpti_spans_has(spans, child, CPTI_SPAN_IS_WAIT)) {
+        making->visit_of[child] = visit;
+        if (cpti_span_wait_kind(&spans->items[child]) != CPT_KIND_WORK) {
+            (void)add_call(making, visit, child);
+        }
+    } else if (role == CPTI_SPAN_CALLEE) {
+        place_callee(making, above, child);
+    } else if (role == CPTI_SPAN_PASSED || role == CPTI_SPAN_CALL ||
+               cpt_bytes_equal(spans->items[child].service,
+                               spans->items[making->visits[visit].span].service)) {
+        making->visit_of[child] = visit;
+        if (role == CPTI_SPAN_BLIND) {
+            (void)add_call(making, visit, child);
+        }
+    } else {
+        struct visit_call *call = add_call(making, visit, child);
+
+        if (role == CPTI_SPAN_BLIND) {
+            making->visit_of[child] = visit;
+        } else {
+            add_visit(making, child, (uint32_t)(call - making->calls));
+        }
+    }
+}
+
+/* Finds all visits and calls, each before those below it. */
+static void find_visits(struct making *making)
+{
+    struct cpti_spans *spans = making->spans;
+    size_t count = 1;
+
+    for (size_t i = 0; i < spans->count; i++) {
+        making->visit_of[i] = NO_VISIT;
+    }
+    spans->queue[0] = spans->root;
+    add_visit(making, spans->root, NO_VISIT);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = spans->queue[i];
+        const struct cpti_span_node *node = &spans->nodes[number];
+
+        for (uint32_t k = 0; k < node->child_count; k++) {
+            const uint32_t child = spans->numbers[node->children_at + k];
+
+            if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE) {
+                place(making, number, child);
+                spans->queue[count++] = child;
+            }
+        }
+    }
+}
+
+/* Puts the calls of each visit side by side. Their order stays otherwise, so attempts
+ * of one call, which are neighbours, stay neighbours. */
+static void order_calls(struct making *making)
+{
+    for (size_t i = 0; i < making->call_count; i++) {
+        making->visits[making->calls[i].visit].call_end++;
+    }
+    for (size_t i = 1; i < making->visit_count; i++) {
+        making->visits[i].call_end += making->visits[i - 1].call_end;
+    }
+    for (size_t i = making->call_count; i-- > 0;) {
+        struct visit *visit = &making->visits[making->calls[i].visit];
+
+        making->order[--visit->call_end] = (uint32_t)i; /* the end of the one before */
+    }
+    for (size_t i = 0; i < making->visit_count; i++) {
+        making->visits[i].call_end = i + 1 < making->visit_count
+                                         ? making->visits[i + 1].call_end
+                                         : (uint32_t)making->call_count;
+    }
+}
+
+/* --- Times --- */
+
+static uint64_t start_of(const struct making *making, uint32_t span)
+{
+    const struct cpti_spans *spans = making->spans;
+
+    return spans->items[span].start_ns - spans->items[spans->root].start_ns + BEGIN_NS;
+}
+
+static uint64_t end_of(const struct making *making, uint32_t span)
+{
+    return start_of(making, span) + making->spans->items[span].duration_ns;
+}
+
+/* Sets the time of @span within @low and @high. What began before the request has a
+ * time modulo 2^64. */
+static void within(const struct making *making, uint32_t span, uint64_t low,
+                   uint64_t high, uint64_t *start, uint64_t *end)
+{
+    const int64_t least = (int64_t)low;
+    const int64_t most = (int64_t)high;
+    const int64_t begin = (int64_t)start_of(making, span);
+    const int64_t over = (int64_t)end_of(making, span);
+    const int64_t first = begin < least ? least : begin > most ? most : begin;
+
+    *start = (uint64_t)first;
+    *end = (uint64_t)(over < first ? first : over > most ? most : over);
+}
+
+/* The same; counts what is cut. */
+static void cut(struct making *making, uint32_t span, uint64_t low, uint64_t high,
+                uint64_t *start, uint64_t *end)
+{
+    within(making, span, low, high, start, end);
+    if (*start != start_of(making, span) || *end != end_of(making, span)) {
+        making->cut.count++;
+        making->cut.ns += making->spans->items[span].duration_ns - (*end - *start);
+    }
+}
+
+static struct visit_call *call_at(const struct making *making, const uint32_t *numbers,
+                                  size_t at)
+{
+    return &making->calls[numbers[at]];
+}
+
+static int compare_attempts(const void *left, const void *right, void *context)
+{
+    const struct making *making = context;
+    const uint32_t a =
+        making->visits[making->calls[*(const uint32_t *)left].callee].span;
+    const uint32_t b =
+        making->visits[making->calls[*(const uint32_t *)right].callee].span;
+    const int64_t from = (int64_t)start_of(making, a);
+    const int64_t to = (int64_t)start_of(making, b);
+
+    return from != to ? (from < to ? -1 : 1) : cpti_spans_order(making->spans, a, b);
+}
+
+/* Whether it is the callee's side of a call whose client's side is another span. */
+static bool has_client(const struct making *making, const struct visit_call *call)
+{
+    return call->callee != NO_VISIT && making->visits[call->callee].span != call->span;
+}
+
+/* Whether the callee of @call went on for longer than the caller waited. */
+static bool is_given_up(const struct making *making, const struct visit_call *call)
+{
+    const uint64_t share_ns =
+        making->spans->items[call->span].duration_ns / OVERLAP_SHARE;
+    const int64_t late_ns =
+        call->callee == NO_VISIT
+            ? 0
+            : (int64_t)(end_of(making, making->visits[call->callee].span) -
+                        end_of(making, call->span));
+
+    return late_ns > (int64_t)(share_ns > MOMENT_NS ? share_ns : MOMENT_NS);
+}
+
+/* The calls @numbers, of one client's span, one after the other: each begins where the
+ * one before it ended, unless they overlap, and the last one to end ends with it. */
+static void time_attempts(struct making *making, const struct visit *visit,
+                          uint32_t *numbers, size_t count)
+{
+    uint64_t issue_ns = 0;
+    uint64_t arrive_ns = 0;
+    uint64_t before_ns = UINT64_MAX;
+    struct visit_call *last = NULL;
+
+    cut(making, call_at(making, numbers, 0)->span, visit->trace.arrival_ns,
+        visit->trace.response_ns, &issue_ns, &arrive_ns);
+    qsort_r(numbers, count, sizeof *numbers, compare_attempts, making);
+    for (size_t i = 0; i < count; i++) {
+        struct visit_call *call = call_at(making, numbers, i);
+        uint64_t start_ns = 0;
+        uint64_t end_ns = 0;
+
+        within(making, making->visits[call->callee].span, issue_ns, arrive_ns,
+               &start_ns, &end_ns);
+        if (before_ns <= start_ns) {
+            issue_ns = before_ns;
+        }
+        call->call.issue_ns = issue_ns;
+        call->call.arrive_ns = end_ns;
+        before_ns = end_ns;
+        last = last == NULL || end_ns >= last->call.arrive_ns ? call : last;
+    }
+    last->call.arrive_ns = arrive_ns;
+}
+
+/* Each call of the visit, whose own times are known: when it began and ended. */
+static void time_calls(struct making *making, const struct visit *visit,
+                       uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct visit_call *call = call_at(making, numbers, i);
+
+        call->is_given_up = is_given_up(making, call);
+    }
+    for (size_t i = 0; i < count;) {
+        struct visit_call *call = call_at(making, numbers, i);
+        size_t end = i + 1;
+
+        while (end < count && has_client(making, call) &&
+               call_at(making, numbers, end)->span == call->span &&
+               has_client(making, call_at(making, numbers, end))) {
+            end++;
+        }
+        if (end - i > 1) {
+            time_attempts(making, visit, &numbers[i], end - i);
+        } else {
+            cut(making, call->span, visit->trace.arrival_ns, visit->trace.response_ns,
+                &call->call.issue_ns, &call->call.arrive_ns);
+        }
+        i = end;
+    }
+}
+
+static int compare(const struct making *making, uint32_t left, uint32_t right,
+                   bool by_end)
+{
+    const struct visit_call *a = &making->calls[left];
+    const struct visit_call *b = &making->calls[right];
+    const uint64_t first = by_end ? a->call.arrive_ns : a->call.issue_ns;
+    const uint64_t second = by_end ? b->call.arrive_ns : b->call.issue_ns;
+
+    return first != second      ? (first < second ? -1 : 1)
+           : a->span != b->span ? cpti_spans_order(making->spans, a->span, b->span)
+                                : (left > right) - (left < right);
+}
+
+static int compare_issues(const void *left, const void *right, void *making)
+{
+    return compare(making, *(const uint32_t *)left, *(const uint32_t *)right, false);
+}
+
+static int compare_ends(const void *left, const void *right, void *making)
+{
+    return compare(making, *(const uint32_t *)left, *(const uint32_t *)right, true);
+}
+
+/* --- Who waited --- */
+
+/* By how much @span may be late, and still be waited for. */
+static uint64_t tolerance_of(const struct visit *visit)
+{
+    return (visit->trace.response_ns - visit->trace.arrival_ns) / OVERLAP_SHARE;
+}
+
+/* Whether @call ended later than its visit, by more than clocks and threads do. Both as
+ * they came, not as they were cut. */
+static bool outlives(const struct making *making, const struct visit *visit,
+                     const struct visit_call *call)
+{
+    const uint64_t late_ns = end_of(making, call->span) - end_of(making, visit->span);
+
+    return (int64_t)late_ns > 0 &&
+           late_ns > making->spans->items[visit->span].duration_ns / OVERLAP_SHARE;
+}
+
+static bool are_attempts(struct making *making, const struct visit_call *left,
+                         const struct visit_call *right)
+{
+    struct cpti_span_frame a;
+    struct cpti_span_frame b;
+
+    cpti_spans_frame(making->spans, left->span, &a);
+    cpti_spans_frame(making->spans, right->span, &b);
+    return cpt_bytes_equal(a.service, b.service) &&
+           cpt_bytes_equal(a.operation, b.operation);
+}
+
+/* Whether another attempt of the call @ends[@at], which ran beside it, answered when it
+ * was given up; @ends are in the order of their end. */
+static bool is_lost(struct making *making, const uint32_t *ends, size_t count,
+                    size_t at)
+{
+    const struct visit_call *own = call_at(making, ends, at);
+    const size_t first = at > NEIGHBOURS_MAX ? at - NEIGHBOURS_MAX : 0;
+
+    for (size_t i = first; i < count && i <= at + NEIGHBOURS_MAX; i++) {
+        const struct visit_call *other = call_at(making, ends, i);
+        const uint64_t a = own->call.arrive_ns;
+        const uint64_t b = other->call.arrive_ns;
+
+        if (i != at && !other->is_given_up && (a > b ? a - b : b - a) <= MOMENT_NS &&
+            own->call.issue_ns < b && other->call.issue_ns < a &&
+            are_attempts(making, own, other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the hedges that lost; orders @ends by their end. */
+static void find_lost(struct making *making, uint32_t *ends, size_t count)
+{
+    qsort_r(ends, count, sizeof *ends, compare_ends, making);
+    for (size_t i = 0; i < count; i++) {
+        struct visit_call *call = call_at(making, ends, i);
+
+        call->is_beside |= call->is_given_up && is_lost(making, ends, count, i);
+    }
+}
+
+/* Finds the calls that the visit did not wait for. */
+static void pass_over(struct making *making, const struct visit *visit,
+                      const uint32_t *numbers, size_t count)
+{
+    uint64_t within_ns = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct visit_call *call = call_at(making, numbers, i);
+
+        if (call->call.issue_ns < call->call.arrive_ns &&
+            call->call.arrive_ns > within_ns && !outlives(making, visit, call)) {
+            within_ns = call->call.arrive_ns;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct visit_call *call = call_at(making, numbers, i);
+
+        call->is_beside |=
+            call->call.issue_ns < within_ns && outlives(making, visit, call);
+    }
+}
+
+/* Cuts calls that end a little later than another one, of @numbers in the order of
+ * their beginning, begins: that one waited for them. */
+static void cut_overlaps(struct making *making, const struct visit *visit,
+                         const uint32_t *numbers, size_t count)
+{
+    const uint64_t tolerance_ns = tolerance_of(visit);
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        struct cpt_trace_call *call = &call_at(making, numbers, i)->call;
+        const uint64_t early_ns =
+            call->arrive_ns - (tolerance_ns < call->arrive_ns ? tolerance_ns : 0);
+        const uint64_t least_ns =
+            early_ns > call->issue_ns ? early_ns : call->issue_ns + 1;
+        size_t low = i + 1;
+        size_t high = count;
+
+        while (low < high) { /* the first that begins at @least_ns or later */
+            const size_t middle = low + (high - low) / 2;
+
+            if (call_at(making, numbers, middle)->call.issue_ns < least_ns) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low < count && !call_at(making, numbers, i)->is_beside &&
+            call_at(making, numbers, low)->call.issue_ns < call->arrive_ns) {
+            making->cut.count++;
+            making->cut.ns +=
+                call->arrive_ns - call_at(making, numbers, low)->call.issue_ns;
+            call->arrive_ns = call_at(making, numbers, low)->call.issue_ns;
+        }
+    }
+}
+
+/* Something that the task of @visit waited for, or, if that did not, a spare. */
+static void add_arrival(struct making *making, struct visit *visit,
+                        struct visit_call *call, const struct cpt_trace_await *await)
+{
+    making->arrivals[making->arrival_count++] =
+        (struct cpt_dag_arrival){.waiter = &visit->task,
+                                 .call = &call->call,
+                                 .arrive_ns = call->call.arrive_ns,
+                                 .is_spare = await == NULL,
+                                 .await = await};
+}
+
+/* The task waited from @block_ns on for the @count calls at @numbers, of which the last
+ * one ended last; those beside it do not count. */
+static cpt_status add_await(struct making *making, struct visit *visit,
+                            const uint32_t *numbers, size_t count, uint64_t block_ns)
+{
+    struct cpt_trace_await *await = NULL;
+
+    for (size_t i = count; i-- > 0;) {
+        struct visit_call *call = call_at(making, numbers, i);
+
+        if (call->is_beside) {
+            add_arrival(making, visit, call, NULL);
+            continue;
+        }
+        if (await == NULL) {
+            await = cpt_arena_take(&making->arena, sizeof *await);
+            if (await == NULL) {
+                return CPT_NO_MEMORY;
+            }
+            *await = (struct cpt_trace_await){.previous = visit->task.last_await,
+                                              .call = &call->call,
+                                              .block_ns = block_ns,
+                                              .arrive_ns = call->call.arrive_ns,
+                                              .resume_ns = call->call.arrive_ns};
+            visit->task.last_await = await;
+        }
+        add_arrival(making, visit, call, await);
+    }
+    return CPT_OK;
+}
+
+/* Each event of the visit waits for what has ended by then and not before: the calls
+ * @starts in the order of their beginning, the same @ends in that of their end. */
+static cpt_status add_awaits(struct making *making, struct visit *visit,
+                             const uint32_t *starts, const uint32_t *ends, size_t count)
+{
+    uint64_t before_ns = visit->trace.arrival_ns;
+    cpt_status status = CPT_OK;
+    size_t ended = 0;
+
+    for (size_t i = 0; i <= count && status == CPT_OK; i++) {
+        const uint64_t event_ns = i < count ? call_at(making, starts, i)->call.issue_ns
+                                            : visit->trace.response_ns;
+        const size_t first = ended;
+
+        while (ended < count) {
+            const struct cpt_trace_call *call = &call_at(making, ends, ended)->call;
+
+            /* what takes no time does not come before what begins with it */
+            if (i < count &&
+                (call->arrive_ns > event_ns ||
+                 (call->arrive_ns == event_ns && call->issue_ns == event_ns))) {
+                break;
+            }
+            ended++;
+        }
+        status = add_await(making, visit, &ends[first], ended - first, before_ns);
+        before_ns = event_ns;
+    }
+    return status;
+}
+
+/* --- Records --- */
+
+/* When the callee of @own arrived and answered. */
+static void time_callee(struct making *making, struct visit_call *own)
+{
+    struct visit *callee = &making->visits[own->callee];
+    struct cpt_trace_call *call = &own->call;
+
+    if (own->is_given_up) {
+        call->outcome = CPT_CALL_TIMEOUT;
+        cut(making, callee->span, call->issue_ns, INT64_MAX, &callee->trace.arrival_ns,
+            &callee->trace.response_ns);
+    } else if (callee->span != own->span) {
+        cut(making, callee->span, call->issue_ns, call->arrive_ns,
+            &callee->trace.arrival_ns, &callee->trace.response_ns);
+    } else {
+        callee->trace.arrival_ns = call->issue_ns;
+        callee->trace.response_ns = call->arrive_ns;
+    }
+}
+
+static cpt_status finish_visit(struct making *making, struct visit *visit,
+                               uint32_t *starts, uint32_t *ends, size_t count)
+{
+    cpt_status status = CPT_OK;
+
+    time_calls(making, visit, starts, count);
+    for (size_t i = 0; i < count; i++) {
+        ends[i] = starts[i];
+    }
+    find_lost(making, ends, count);
+    qsort_r(starts, count, sizeof *starts, compare_issues, making);
+    pass_over(making, visit, starts, count);
+    cut_overlaps(making, visit, starts, count);
+    qsort_r(ends, count, sizeof *ends, compare_ends, making);
+    status = add_awaits(making, visit, starts, ends, count);
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+        struct visit_call *own = call_at(making, starts, i);
+        struct cpt_trace_call *call = &own->call;
+
+        call->issuer = &visit->task;
+        call->outcome = CPT_CALL_REMOTE;
+        if (cpti_spans_has(making->spans, own->span, CPTI_SPAN_IS_WAIT)) {
+            call->outcome = CPT_CALL_KIND;
+            call->kind =
+                (unsigned char)cpti_span_wait_kind(&making->spans->items[own->span]);
+            continue;
+        }
+        call->name = name_of(making, own->span);
+        status = call->name.data != NULL ? CPT_OK : CPT_NO_MEMORY;
+        if (own->callee != NO_VISIT) {
+            time_callee(making, own);
+        }
+    }
+    return status;
+}
+
+static cpt_status add_visit_records(struct making *making, size_t number)
+{
+    struct visit *visit = &making->visits[number];
+    const uint32_t first = number > 0 ? making->visits[number - 1].call_end : 0;
+    const struct cpt_bytes name = name_of(making, visit->span);
+
+    if (name.data == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    visit->trace.entry = name;
+    visit->trace.answered_by = &visit->task;
+    visit->task.name = name;
+    visit->task.begin = CPT_BEGIN_REQUEST;
+    visit->task.ready_ns = visit->trace.arrival_ns;
+    visit->task.start_ns = visit->trace.arrival_ns;
+    visit->task.end_ns = visit->trace.response_ns;
+    making->runs[number] = (struct cpt_dag_run){
+        .trace = &visit->trace,
+        .call = visit->call != NO_VISIT ? &making->calls[visit->call].call : NULL,
+        .evidence = CPT_EVIDENCE_INFERRED};
+    making->tasks[number] = &visit->task;
+    making->task_runs[number] = (uint32_t)number;
+    return finish_visit(making, visit, &making->order[first], &making->ends[first],
+                        visit->call_end - first);
+}
+
+/* All memory but that of names and waits. A span begins a visit, a call, or both. */
+static cpt_status make_room(struct making *making)
+{
+    const size_t count = making->spans->count;
+    struct cpt_arena *arena = &making->arena;
+
+    if (count > RECORDS_MAX) {
+        return CPT_LIMIT;
+    }
+    making->visit_of = cpt_arena_take(arena, count * sizeof *making->visit_of);
+    making->visits = cpt_arena_take(arena, count * sizeof *making->visits);
+    making->calls = cpt_arena_take(arena, count * sizeof *making->calls);
+    making->order = cpt_arena_take(arena, count * sizeof *making->order);
+    making->ends = cpt_arena_take(arena, count * sizeof *making->ends);
+    making->runs = cpt_arena_take(arena, count * sizeof *making->runs);
+    making->tasks = cpt_arena_take(arena, count * sizeof(struct cpt_trace_task *));
+    making->task_runs = cpt_arena_take(arena, count * sizeof *making->task_runs);
+    making->arrivals = cpt_arena_take(arena, count * sizeof *making->arrivals);
+    return making->visit_of != NULL && making->visits != NULL &&
+                   making->calls != NULL && making->order != NULL &&
+                   making->ends != NULL && making->runs != NULL &&
+                   making->tasks != NULL && making->task_runs != NULL &&
+                   making->arrivals != NULL
+               ? CPT_OK
+           : cpt_arena_is_full(arena, count) ? CPT_LIMIT
+                                             : CPT_NO_MEMORY;
+}
+
+cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
+                                   void *context, struct cpti_spans_cut *left)
+{
+    struct making making = {.spans = spans};
+    cpt_status status = CPT_OK;
+
+    cpt_arena_init(&making.arena, spans->alloc, 0, CPTI_SPANS_TRACE_BYTES_MAX);
+    status = make_room(&making);
+    if (status == CPT_OK) {
+        const uint64_t length = spans->items[spans->root].duration_ns;
+
+        find_visits(&making);
+        order_calls(&making);
+        making.visits[0].trace.arrival_ns = BEGIN_NS;
+        making.visits[0].trace.response_ns = BEGIN_NS + length;
+    }
+    for (size_t i = 0; i < making.visit_count && status == CPT_OK; i++) {
+        status = add_visit_records(&making, i);
+    }
+    *left = making.cut;
+    if (status == CPT_OK) {
+        const struct cpt_dag_records records = {.runs = making.runs,
+                                                .run_count = making.visit_count,
+                                                .tasks = making.tasks,
+                                                .task_runs = making.task_runs,
+                                                .task_count = making.visit_count,
+                                                .arrivals = making.arrivals,
+                                                .arrival_count = making.arrival_count};
+
+        status = cpt_dag_draft_visit(spans->alloc, &records, visit, context);
+    }
+    cpt_arena_deinit(&making.arena);
+    return status;
+}
