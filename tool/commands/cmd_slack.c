@@ -14,7 +14,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/folds/weighted.h"
 #include "tool/requests/kept_graphs.h"
 #include "tool/print/quantile_print.h"
@@ -58,6 +58,7 @@ struct slack {
     size_t row_count, row_capacity, number_capacity, numbered;
     struct cpti_weights requests;
     uint64_t inexact_count; /* the longest path is not the latency */
+    struct cpti_view view;
     struct cpti_weighted latency;
 };
 
@@ -178,7 +179,7 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     return status;
 }
 
-/* --- Printing --- */
+/* --- Order --- */
 
 static int compare(struct cpt_bytes left, struct cpt_bytes right)
 {
@@ -188,10 +189,9 @@ static int compare(struct cpt_bytes left, struct cpt_bytes right)
     return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
 }
 
-static const struct slack *sorted; /* qsort() has no context */
-
-static int by_gain(const void *left, const void *right)
+static int by_gain(const void *left, const void *right, void *context)
 {
+    const struct slack *slack = context;
     const struct row *a = left;
     const struct row *b = right;
     const double keys[][2] = {{a->gain.wx, b->gain.wx}, {a->path.wx, b->path.wx}};
@@ -202,19 +202,10 @@ static int by_gain(const void *left, const void *right)
         }
     }
     if (a->name != b->name) {
-        return compare(cpt_names_at(sorted->names, a->name),
-                       cpt_names_at(sorted->names, b->name));
+        return compare(cpt_names_at(slack->names, a->name),
+                       cpt_names_at(slack->names, b->name));
     }
     return (a->kind > b->kind) - (a->kind < b->kind);
-}
-
-static void put_ns(struct cpti_json *json, const char *key, double sum, double weight)
-{
-    if (weight == 0) {
-        cpti_json_null(json, key);
-    } else {
-        cpti_json_ns(json, key, sum / weight);
-    }
 }
 
 /* A mean with the ends of its interval, which are null if they are not known. */
@@ -254,61 +245,6 @@ static double rest_path(const struct slack *slack, size_t row_max)
     return path;
 }
 
-static void put(const struct slack *slack, size_t row_max)
-{
-    static const char *const latency[] = {"latency_ns", "latency_low_ns",
-                                          "latency_high_ns"};
-    static const char *const gain[] = {"gain_ns", "gain_low_ns", "gain_high_ns"};
-    static const char *const drag[] = {"drag_ns", "drag_low_ns", "drag_high_ns"};
-    static const char *const path[] = {"path_ns", "path_low_ns", "path_high_ns"};
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", slack->requests.count);
-    cpti_json_rough(&json, "effective_requests", effective_count(slack));
-    cpti_json_unsigned(&json, "without_notes", slack->counts.others);
-    cpti_kept_put_evidence(&json, &slack->counts);
-    cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
-    cpti_json_unsigned(&json, "inexact", slack->inexact_count);
-    put_mean(&json, slack, &slack->latency, latency);
-    cpti_json_open(&json, "frames", '[');
-    for (size_t i = 0; i < slack->row_count && i < row_max; i++) {
-        const struct row *row = &slack->rows[i];
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_bytes(&json, "name", cpt_names_at(slack->names, row->name));
-        cpti_json_text(&json, "kind", kind_words[row->kind]);
-        cpti_json_unsigned(&json, "requests", row->request_count);
-        put_mean(&json, slack, &row->gain, gain);
-        put_mean(&json, slack, &row->drag, drag);
-        put_mean(&json, slack, &row->path, path);
-        put_ns(&json, "slack_ns", row->slack, row->needed_weight);
-        put_ns(&json, "free_ns", row->free, row->needed_weight);
-        cpti_json_bool(&json, "slack_is_least",
-                       (row->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
-        cpti_json_bool(&json, "drag_is_least",
-                       (row->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
-        cpti_json_close(&json);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    if (row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
-        put_ns(&json, "path_ns", rest_path(slack, row_max), slack->requests.sums[0]);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-}
-
-static void put_cell(struct cpti_table *table, double sum, double weight)
-{
-    char text[32];
-
-    cpti_table_cell(table, "%s", weight != 0 ? cpti_ms(sum / weight, text) : "-");
-}
-
 /* "~" before an interval that must not be trusted. */
 static const char *interval_of(const struct slack *slack,
                                const struct cpti_weighted *value,
@@ -344,45 +280,169 @@ static void print_requests(const struct slack *slack)
     cpti_kept_print_evidence(&slack->counts);
 }
 
-static void put_row(struct cpti_table *table, const struct slack *slack,
-                    const struct row *row)
-{
-    const double weight = slack->requests.sums[0];
-    char interval[CPTI_INTERVAL_BYTES + 1];
+/* --- Columns --- */
 
-    put_cell(table, row->gain.wx, weight);
-    if (slack->requests.count > 1) {
-        cpti_table_cell(table, "%s", interval_of(slack, &row->gain, interval));
+/* What a column has: of one of the means, or of the row itself. */
+enum { GAIN, DRAG, PATH, MEAN = 0, LOW = 1, HIGH = 2, WHICH = 3 };
+enum { SLACK, FREE, SLACK_IS_LEAST, DRAG_IS_LEAST };
+
+static void get_mean(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const struct slack *slack = context;
+    const struct row *own = row;
+    const struct cpti_weighted *values[] = {&own->gain, &own->drag, &own->path};
+    const struct cpt_mean mean =
+        cpti_weighted_mean(values[what / WHICH], &slack->requests);
+    double low_ns = 0;
+    double high_ns = 0;
+
+    cpt_mean_interval(&mean, CPTI_CONFIDENCE, &low_ns, &high_ns);
+    cell->is_known = true;
+    cell->number = what % WHICH == MEAN  ? mean.mean_ns
+                   : what % WHICH == LOW ? low_ns
+                                         : high_ns;
+}
+
+static void get_interval(const void *context, const void *row, unsigned what,
+                         struct cpti_cell *cell)
+{
+    (void)what;
+    cell->is_known = true;
+    cell->text = cpt_bytes_of(
+        interval_of(context, &((const struct row *)row)->gain, cell->room));
+}
+
+/* Means over the requests whose response waited for the frame. */
+static void get_float(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    const struct row *own = row;
+
+    (void)context;
+    cell->is_known = own->needed_weight != 0;
+    cell->number = (what == SLACK ? own->slack : own->free) / own->needed_weight;
+}
+
+static void get_least(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    (void)context;
+    cell->is_known = true;
+    cell->count = (((const struct row *)row)->flags & what) != 0;
+}
+
+static void get_requests(const void *context, const void *row, unsigned what,
+                         struct cpti_cell *cell)
+{
+    (void)context;
+    (void)what;
+    cell->is_known = true;
+    cell->count = ((const struct row *)row)->request_count;
+}
+
+static void get_kind(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    (void)context;
+    (void)what;
+    cell->is_known = true;
+    cell->text = cpt_bytes_of(kind_words[((const struct row *)row)->kind]);
+}
+
+static void get_name(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const struct slack *slack = context;
+
+    (void)what;
+    cell->is_known = true;
+    cell->text = cpt_names_at(slack->names, ((const struct row *)row)->name);
+}
+
+static const struct cpti_column columns[] = {
+    {"name", "frame", CPTI_COLUMN_NAME, get_name, 0, "the frame", false},
+    {"kind", "kind", CPTI_COLUMN_TEXT, get_kind, 0, "what it spent its time on", false},
+    {"requests", "requests", CPTI_COLUMN_COUNT, get_requests, 0, "that have it", false},
+    {"gain_ns", "gain ms", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + MEAN,
+     "by how much the response would come earlier if it took no time", false},
+    {"gain_low_ns", "gain from", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + LOW,
+     "the 95 % interval of that", false},
+    {"gain_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + HIGH, NULL, false},
+    {"gain_interval", "95% interval", CPTI_COLUMN_TEXT, get_interval, 0,
+     "both ends of it, in tables", true},
+    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + MEAN,
+     "the gain of its piece that would give most", false},
+    {"drag_low_ns", "drag from", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + LOW, NULL,
+     false},
+    {"drag_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + HIGH, NULL, false},
+    {"path_ns", "path ms", CPTI_COLUMN_NS, get_mean, WHICH *PATH + MEAN,
+     "its time on the critical path", false},
+    {"path_low_ns", "path from", CPTI_COLUMN_NS, get_mean, WHICH *PATH + LOW, NULL,
+     false},
+    {"path_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *PATH + HIGH, NULL, false},
+    {"slack_ns", "slack ms", CPTI_COLUMN_NS, get_float, SLACK,
+     "how much longer it could take before the response comes later", false},
+    {"free_ns", "free ms", CPTI_COLUMN_NS, get_float, FREE,
+     "… before anything else is delayed", false},
+    {"slack_is_least", "slack is least", CPTI_COLUMN_FLAG, get_least,
+     CPT_DAG_SLACK_AT_LEAST, "a wait behind it ended with the first of several", false},
+    {"drag_is_least", "drag is least", CPTI_COLUMN_FLAG, get_least,
+     CPT_DAG_DRAG_AT_LEAST, NULL, false},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "frames", columns, "gain_ns,drag_ns,path_ns,slack_ns,free_ns,kind,name"};
+
+/* With the interval, if there are several requests. */
+#define SHOWN_OF_SEVERAL                                                               \
+    "gain_ns,gain_interval,drag_ns,path_ns,slack_ns,free_ns,kind,name"
+
+/* --- Printing --- */
+
+static void put(const struct slack *slack, size_t row_max)
+{
+    static const char *const latency[] = {"latency_ns", "latency_low_ns",
+                                          "latency_high_ns"};
+    const struct cpti_rows rows = {slack->rows, slack->row_count, sizeof *slack->rows,
+                                   slack};
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "requests", slack->requests.count);
+    cpti_json_rough(&json, "effective_requests", effective_count(slack));
+    cpti_json_unsigned(&json, "without_notes", slack->counts.others);
+    cpti_kept_put_evidence(&json, &slack->counts);
+    cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
+    cpti_json_unsigned(&json, "inexact", slack->inexact_count);
+    put_mean(&json, slack, &slack->latency, latency);
+    cpti_relation_json(&slack->view, &rows, row_max, &json);
+    if (row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
+        cpti_json_ns(&json, "path_ns",
+                     rest_path(slack, row_max) / slack->requests.sums[0]);
+        cpti_json_close(&json);
     }
-    put_cell(table, row->drag.wx, weight);
-    put_cell(table, row->path.wx, weight);
-    put_cell(table, row->slack, row->needed_weight);
-    put_cell(table, row->free, row->needed_weight);
-    cpti_table_cell(table, "%s", kind_words[row->kind]);
-    cpti_table_cell(table, "%s",
-                    cpti_quoted_bytes(cpt_names_at(slack->names, row->name)));
+    cpti_json_close(&json);
 }
 
 static int print(const struct slack *slack, size_t row_max)
 {
-    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
-    static const char *const one[] = {"gain ms", "drag ms", "path ms", "slack ms",
-                                      "free ms", "kind",    "frame"};
-    static const char *const several[] = {"gain ms", "95% interval", "drag ms",
-                                          "path ms", "slack ms",     "free ms",
-                                          "kind",    "frame"};
-    struct cpti_table table =
-        slack->requests.count > 1 ? cpti_table_of(several, 8) : cpti_table_of(one, 7);
+    const bool is_csv = slack->view.format == CPTI_FORMAT_CSV;
+    const size_t most = row_max < PRINTED_MAX || is_csv ? row_max : PRINTED_MAX;
+    const struct cpti_rows rows = {slack->rows, slack->row_count, sizeof *slack->rows,
+                                   slack};
     char text[32];
 
-    print_requests(slack);
-    for (size_t i = 0; i < slack->row_count && i < most; i++) {
-        put_row(&table, slack, &slack->rows[i]);
+    if (!is_csv) {
+        print_requests(slack);
     }
-    if (cpti_table_print(&table) != CPTI_EXIT_DONE) {
+    if (cpti_relation_print(&slack->view, &rows, most) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    if (slack->row_count > most) {
+    if (slack->row_count > most && !is_csv) {
         (void)printf("%zu more row%s: %s ms of the path\n", rest_count(slack, most),
                      rest_count(slack, most) == 1 ? "" : "s",
                      cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));
@@ -395,7 +455,6 @@ static int print(const struct slack *slack, size_t row_max)
 /* The context of struct cpti_capped. */
 struct shown {
     const struct slack *slack;
-    bool is_json;
     bool is_capped; /* the rest is told */
 };
 
@@ -403,16 +462,16 @@ static int show_rows(void *context, size_t row_max)
 {
     const struct shown *shown = context;
 
-    if (!shown->is_json) {
+    if (shown->slack->view.format != CPTI_FORMAT_JSON) {
         return print(shown->slack, row_max);
     }
     put(shown->slack, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
-static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
+static int show(struct slack *slack, uint64_t bytes_max)
 {
-    struct shown shown = {slack, is_json, bytes_max != 0};
+    struct shown shown = {slack, bytes_max != 0};
     const struct cpti_capped capped = {.bytes_max = bytes_max,
                                        .print = show_rows,
                                        .context = &shown,
@@ -425,12 +484,14 @@ static int show(struct slack *slack, bool is_json, uint64_t bytes_max)
     if (slack->requests.count == 0) {
         return cpti_kept_none(&slack->kept, &slack->counts);
     }
-    sorted = slack;
-    qsort(slack->rows, slack->row_count, sizeof *slack->rows, by_gain);
+    qsort_r(slack->rows, slack->row_count, sizeof *slack->rows, by_gain, slack);
+    cpti_relation_sort(&slack->view, slack->rows, slack->row_count, sizeof *slack->rows,
+                       slack);
     return cpti_capped_print(&capped);
 }
 
-static int measure(struct slack *slack, bool is_json, uint64_t bytes_max)
+static int measure(struct slack *slack, const struct cpti_arguments *arguments,
+                   uint64_t bytes_max)
 {
     int status = CPTI_EXIT_DONE;
 
@@ -439,7 +500,10 @@ static int measure(struct slack *slack, bool is_json, uint64_t bytes_max)
         return cpti_failed("out of memory");
     }
     status = cpti_kept_graphs(&slack->kept, &slack->counts);
-    status = cpti_exit_last(status, show(slack, is_json, bytes_max));
+    if (slack->requests.count > 1) { /* the options were read before */
+        (void)cpti_view_read(arguments, &relation, SHOWN_OF_SEVERAL, &slack->view);
+    }
+    status = cpti_exit_last(status, show(slack, bytes_max));
     cpt_names_free(slack->names);
     cpt_alloc_free(NULL, slack->rows);
     cpt_alloc_free(NULL, slack->numbers);
@@ -454,13 +518,16 @@ static int run(const struct cpti_arguments *arguments)
                                    .visit = add_graph,
                                    .context = &slack}};
     uint64_t bytes_max = 0;
-    int status = cpti_capped_option(arguments, &bytes_max);
+    int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
 
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &bytes_max);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_kept_selection(arguments, &slack.kept.selection);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = measure(&slack, cpti_has(arguments, "json"), bytes_max);
+        status = measure(&slack, arguments, bytes_max);
     }
     cpti_kept_selection_free(slack.kept.selection);
     return status;
@@ -514,7 +581,7 @@ const struct cpti_command cpti_command_slack = {
         "ended with the first of several things, drag and slack before it are least "
         "values; --json says so.\n"
         "\n" CPTI_KEPT_SELECT_TEXT,
-    .options = {options, cpti_select_options},
+    .options = {options, cpti_view_options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -66,7 +66,7 @@ enum cpti_subject {
     CPTI_SUBJECT_PATH /* inclusive time of a frame or stack */
 };
 
-enum cpti_relation {
+enum cpti_comparison {
     CPTI_RELATION_EQUAL,
     CPTI_RELATION_NOT_EQUAL,
     CPTI_RELATION_LESS,
@@ -106,7 +106,7 @@ enum { CPTI_EXPRESSION_ACCEPT = UINT16_MAX, CPTI_EXPRESSION_REJECT = UINT16_MAX 
 
 struct cpti_test {
     uint8_t subject;  /* enum cpti_subject */
-    uint8_t relation; /* enum cpti_relation */
+    uint8_t relation; /* enum cpti_comparison */
     uint16_t on_true; /* the next test, or an end */
     uint16_t on_false;
     uint16_t value; /* the first; those of `path` follow its frames */

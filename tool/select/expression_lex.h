@@ -29,7 +29,7 @@ struct cpti_token {
     enum cpti_token_kind kind;
     struct cpt_bytes text; /* into the source */
     size_t at;             /* its first byte in the source, or the opening quote */
-    unsigned relation;     /* enum cpti_relation, of a comparison */
+    unsigned relation;     /* enum cpti_comparison, of a comparison */
 };
 
 /* Reads the next token from byte *@at of @source and moves *@at past it. False with

@@ -110,7 +110,7 @@ struct cpti_store_frame {
 /* One comparison. None holds for a missing attribute or trace id. */
 struct cpti_store_term {
     unsigned subject;     /* enum cpti_subject */
-    unsigned relation;    /* enum cpti_relation */
+    unsigned relation;    /* enum cpti_comparison */
     struct cpt_bytes key; /* of the attribute */
     const struct cpti_store_value *values;
     size_t value_count; /* 1; more for lists; 0 for CPTI_RELATION_HAS */

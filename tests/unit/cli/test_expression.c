@@ -316,7 +316,7 @@ struct tree {
     struct tree *left;
     struct tree *right;
     int what;      /* a row of subjects */
-    int relation;  /* enum cpti_relation */
+    int relation;  /* enum cpti_comparison */
     int is_number; /* the values are numbers, else words */
     int value_count;
     double numbers[3];

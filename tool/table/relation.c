@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* relation.c - rows in each format; see relation.h */
+#include "tool/table/relation.h"
+
+#include "tool/base/amounts.h"
+#include "tool/base/names.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/table/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_BYTES = 2 * CPT_NAME_BYTES_MAX + 4 };
+
+const struct cpti_option cpti_view_options[] = {
+    {"format", 0, "FORMAT", "text (the default), markdown, csv or json",
+     "text markdown csv json"},
+    {"columns", 0, "COLUMN,...", "these columns, in this order; see Columns", NULL},
+    {"sort", 0, "COLUMN", "the rows with the largest values of this column first",
+     NULL},
+    {0},
+};
+
+/* --- Options --- */
+
+static const struct cpti_column *find_column(const struct cpti_relation *relation,
+                                             const char *key, size_t bytes)
+{
+    for (const struct cpti_column *column = relation->columns; column->key != NULL;
+         column++) {
+        if (strncmp(column->key, key, bytes) == 0 && column->key[bytes] == '\0') {
+            return column;
+        }
+    }
+    return NULL;
+}
+
+/* Says which columns there are, or by which a person can sort. */
+static int refuse_column(const struct cpti_relation *relation, const char *key,
+                         size_t bytes, bool is_sort)
+{
+    char name[CPTI_VALUE_BYTES];
+    char keys[CPTI_COLUMNS_MAX * CPTI_VALUE_BYTES / 2];
+    size_t used = 0;
+
+    (void)snprintf(name, sizeof name, "%.*s",
+                   (int)(bytes < sizeof name ? bytes : sizeof name - 1), key);
+    for (const struct cpti_column *column = relation->columns;
+         column->key != NULL && used < sizeof keys; column++) {
+        if (!is_sort || !column->is_for_people) {
+            used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s",
+                                     used != 0 ? ", " : "", column->key);
+        }
+    }
+    return cpti_usage("no column '%s'; there are: %s", cpti_quoted(name), keys);
+}
+
+/* Takes the columns with @keys, separated by commas. */
+static int choose(struct cpti_view *view, const char *keys)
+{
+    while (*keys != '\0') {
+        const size_t bytes = strcspn(keys, ",");
+        const struct cpti_column *column = find_column(view->relation, keys, bytes);
+
+        if (column == NULL) {
+            return refuse_column(view->relation, keys, bytes, false);
+        }
+        if (view->column_count == CPTI_TABLE_COLUMNS_MAX) {
+            return cpti_usage("more than %d columns", CPTI_TABLE_COLUMNS_MAX);
+        }
+        view->columns[view->column_count++] = column;
+        keys += bytes + (keys[bytes] == ',');
+    }
+    return view->column_count != 0 ? CPTI_EXIT_DONE
+                                   : cpti_usage("--columns wants a column");
+}
+
+/* All columns for programs. */
+static void choose_all(struct cpti_view *view)
+{
+    for (const struct cpti_column *column = view->relation->columns;
+         column->key != NULL; column++) {
+        if (!column->is_for_people) {
+            view->columns[view->column_count++] = column;
+        }
+    }
+}
+
+static int read_format(const struct cpti_arguments *arguments, unsigned *format)
+{
+    static const char *const words[] = {"text", "markdown", "csv", "json"};
+    const char *given = cpti_value(arguments, "format");
+
+    *format = cpti_has(arguments, "json") ? CPTI_FORMAT_JSON : CPTI_FORMAT_TEXT;
+    for (unsigned i = 0; given != NULL && i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(given, words[i]) == 0) {
+            *format = i;
+            return CPTI_EXIT_DONE;
+        }
+    }
+    return given == NULL ? CPTI_EXIT_DONE
+                         : cpti_usage("--format is text, markdown, csv or json");
+}
+
+int cpti_view_read(const struct cpti_arguments *arguments,
+                   const struct cpti_relation *relation, const char *shown,
+                   struct cpti_view *view)
+{
+    const char *columns = cpti_value(arguments, "columns");
+    const char *sort = cpti_value(arguments, "sort");
+    int status = CPTI_EXIT_DONE;
+
+    *view = (struct cpti_view){.relation = relation, .is_chosen = columns != NULL};
+    status = read_format(arguments, &view->format);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (sort != NULL) {
+        view->sort = find_column(relation, sort, strlen(sort));
+        if (view->sort == NULL || view->sort->is_for_people) {
+            return refuse_column(relation, sort, strlen(sort), true);
+        }
+    }
+    if (columns == NULL && view->format >= CPTI_FORMAT_CSV) {
+        choose_all(view);
+        return CPTI_EXIT_DONE;
+    }
+    return choose(view, columns != NULL ? columns
+                        : shown != NULL ? shown
+                                        : relation->shown);
+}
+
+/* --- Values --- */
+
+static void take(const struct cpti_column *column, const void *context, const void *row,
+                 struct cpti_cell *value)
+{
+    memset(value, 0, sizeof *value);
+    column->get(context, row, column->what, value);
+}
+
+static const void *row_at(const struct cpti_rows *rows, size_t index)
+{
+    return (const char *)rows->items + index * rows->bytes;
+}
+
+/* --- Order --- */
+
+struct ordering {
+    const struct cpti_column *column;
+    const void *context;
+};
+
+static int compare_texts(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t both = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = both != 0 ? memcmp(left.data, right.data, both) : 0;
+
+    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const struct ordering *ordering = context;
+    struct cpti_cell a;
+    struct cpti_cell b;
+
+    take(ordering->column, ordering->context, left, &a);
+    take(ordering->column, ordering->context, right, &b);
+    if (!a.is_known || !b.is_known) {
+        return b.is_known - a.is_known;
+    }
+    switch (ordering->column->kind) {
+    case CPTI_COLUMN_TEXT:
+    case CPTI_COLUMN_NAME:
+        return compare_texts(a.text, b.text);
+    case CPTI_COLUMN_COUNT:
+    case CPTI_COLUMN_FLAG:
+        return (a.count < b.count) - (a.count > b.count);
+    default:
+        return (a.number < b.number) - (a.number > b.number);
+    }
+}
+
+void cpti_relation_sort(const struct cpti_view *view, void *items, size_t count,
+                        size_t bytes, const void *context)
+{
+    struct ordering ordering = {view->sort, context};
+
+    if (view->sort != NULL && count > 1) {
+        qsort_r(items, count, bytes, compare_rows, &ordering); /* glibc's is stable */
+    }
+}
+
+/* --- Tables --- */
+
+static const char *cell_of(const struct cpti_column *column,
+                           const struct cpti_cell *value, char text[CELL_BYTES])
+{
+    if (!value->is_known) {
+        return "-";
+    }
+    switch (column->kind) {
+    case CPTI_COLUMN_TEXT:
+        (void)snprintf(text, CELL_BYTES, "%.*s", (int)value->text.bytes,
+                       value->text.data);
+        return text;
+    case CPTI_COLUMN_NAME:
+        return cpti_quoted_bytes(value->text);
+    case CPTI_COLUMN_COUNT:
+        (void)snprintf(text, CELL_BYTES, "%" PRIu64, value->count);
+        return text;
+    case CPTI_COLUMN_NS:
+        return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
+    case CPTI_COLUMN_SHARE:
+        (void)snprintf(text, CELL_BYTES, "%.1f%%", 100 * value->number);
+        return text;
+    case CPTI_COLUMN_FLAG:
+        return value->count != 0 ? "yes" : "no";
+    default:
+        (void)snprintf(text, CELL_BYTES, "%.6g", value->number);
+        return text;
+    }
+}
+
+static int print_table(const struct cpti_view *view, const struct cpti_rows *rows,
+                       size_t count)
+{
+    const char *headings[CPTI_TABLE_COLUMNS_MAX];
+    char text[CELL_BYTES];
+    struct cpti_cell value;
+    struct cpti_table table;
+
+    for (size_t i = 0; i < view->column_count; i++) {
+        headings[i] = view->columns[i]->heading;
+    }
+    table = cpti_table_of(headings, view->column_count);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < view->column_count; k++) {
+            take(view->columns[k], rows->context, row_at(rows, i), &value);
+            cpti_table_cell(&table, "%s", cell_of(view->columns[k], &value, text));
+        }
+    }
+    return view->format == CPTI_FORMAT_MARKDOWN ? cpti_table_print_markdown(&table)
+                                                : cpti_table_print(&table);
+}
+
+/* --- JSON --- */
+
+static void put(struct cpti_json *json, const char *key,
+                const struct cpti_column *column, const struct cpti_cell *value)
+{
+    if (!value->is_known) {
+        cpti_json_null(json, key);
+        return;
+    }
+    switch (column->kind) {
+    case CPTI_COLUMN_TEXT:
+    case CPTI_COLUMN_NAME:
+        cpti_json_bytes(json, key, value->text);
+        return;
+    case CPTI_COLUMN_COUNT:
+        cpti_json_unsigned(json, key, value->count);
+        return;
+    case CPTI_COLUMN_NS:
+        cpti_json_ns(json, key, value->number);
+        return;
+    case CPTI_COLUMN_FLAG:
+        cpti_json_bool(json, key, value->count != 0);
+        return;
+    default:
+        cpti_json_rough(json, key, value->number);
+        return;
+    }
+}
+
+void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *rows,
+                        size_t row_max, struct cpti_json *json)
+{
+    struct cpti_cell value;
+
+    cpti_json_open(json, view->relation->name, '[');
+    for (size_t i = 0; i < rows->count && i < row_max; i++) {
+        cpti_json_row(json);
+        cpti_json_open(json, NULL, '{');
+        for (size_t k = 0; k < view->column_count; k++) {
+            const struct cpti_column *column = view->columns[k];
+
+            take(column, rows->context, row_at(rows, i), &value);
+            put(json, column->key, column, &value);
+        }
+        cpti_json_close(json);
+    }
+    cpti_json_row(json);
+    cpti_json_close(json);
+}
+
+/* --- CSV (RFC 4180) --- */
+
+/* A text in quotes, if it needs them. */
+static void print_text(struct cpt_bytes text)
+{
+    bool needs_quotes = false;
+
+    for (size_t i = 0; i < text.bytes; i++) {
+        needs_quotes |= strchr(",\"\r\n", text.data[i]) != NULL;
+    }
+    if (!needs_quotes) {
+        (void)fwrite(text.data, 1, text.bytes, stdout);
+        return;
+    }
+    (void)putchar('"');
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.data[i] == '"') {
+            (void)putchar('"');
+        }
+        (void)putchar(text.data[i]);
+    }
+    (void)putchar('"');
+}
+
+static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
+                     size_t count)
+{
+    struct cpti_cell value;
+
+    for (size_t k = 0; k < view->column_count; k++) {
+        (void)printf("%s%s", k > 0 ? "," : "", view->columns[k]->key);
+    }
+    (void)printf("\r\n");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < view->column_count; k++) {
+            const struct cpti_column *column = view->columns[k];
+            struct cpti_json json = {.file = stdout};
+
+            (void)printf("%s", k > 0 ? "," : "");
+            take(column, rows->context, row_at(rows, i), &value);
+            if (!value.is_known) {
+                continue;
+            }
+            if (column->kind == CPTI_COLUMN_TEXT || column->kind == CPTI_COLUMN_NAME) {
+                print_text(value.text);
+            } else if (isfinite(value.number)) {
+                put(&json, NULL, column, &value);
+            }
+        }
+        (void)printf("\r\n");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+int cpti_relation_print(const struct cpti_view *view, const struct cpti_rows *rows,
+                        size_t row_max)
+{
+    const size_t count = rows->count < row_max ? rows->count : row_max;
+
+    return view->format == CPTI_FORMAT_CSV ? print_csv(view, rows, count)
+                                           : print_table(view, rows, count);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * relation.h - rows with columns that are declared once, and shown in each format
+ *
+ *      key       unit   get           text      Markdown    CSV          JSON
+ *      "gain_ns" ns     row_gain() -> gain ms   | gain ms | gain_ns      "gain_ns":
+ *      "name"    name   row_name() -> frame     | frame |   name         "name":
+ *
+ * A command says what its columns are and where its rows lie; which of them a person
+ * wants, in which order and format, is in the options of cpti_view_options. In JSON a
+ * row is an object with all columns, in a table it has those that the relation shows.
+ * The columns stand in the help and in the man page, too.
+ *
+ * In order of use: cpti_view_read; cpti_relation_sort; cpti_relation_print, or
+ * cpti_relation_json within a document. Threads: one at a time.
+ */
+#ifndef CPTI_TOOL_RELATION_H
+#define CPTI_TOOL_RELATION_H
+
+#include "tool/base/command.h"
+#include "tool/table/json_write.h"
+
+enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 96 };
+
+/* What the values of a column are. */
+enum cpti_column_kind {
+    CPTI_COLUMN_TEXT,   /* words of ours */
+    CPTI_COLUMN_NAME,   /* text from outside, escaped for people */
+    CPTI_COLUMN_COUNT,  /* whole numbers */
+    CPTI_COLUMN_NS,     /* nanoseconds; milliseconds in tables */
+    CPTI_COLUMN_SHARE,  /* 0 to 1; per cent in tables */
+    CPTI_COLUMN_NUMBER, /* other numbers, of six digits */
+    CPTI_COLUMN_FLAG    /* yes or no */
+};
+
+/* One value. What is not set is not known: "-", an empty cell, null. */
+struct cpti_cell {
+    bool is_known;
+    struct cpt_bytes text; /* of text and names; good until the next value is taken */
+    uint64_t count;        /* of counts, and 0 or 1 of flags */
+    double number;         /* of the others */
+    char room[CPTI_VALUE_BYTES]; /* for a text that has to be made */
+};
+
+/* Sets @cell, which is empty, to what @row has of @what: a number of the column, so
+ * that one function serves several of them. */
+typedef void (*cpti_column_fn)(const void *context, const void *row, unsigned what,
+                               struct cpti_cell *cell);
+
+/* One column. The key NULL ends a list. */
+struct cpti_column {
+    const char *key;     /* in JSON and CSV, and for --columns and --sort */
+    const char *heading; /* in tables */
+    unsigned kind;       /* enum cpti_column_kind */
+    cpti_column_fn get;
+    unsigned what;
+    const char *note;   /* lower case, no full stop; NULL: the key says it */
+    bool is_for_people; /* made of other columns: in tables alone, as an interval is */
+};
+
+struct cpti_relation {
+    const char *name;                  /* of the rows in JSON: "frames" */
+    const struct cpti_column *columns; /* in the order of JSON and CSV */
+    const char *shown; /* keys, separated by commas: those of tables, in their order */
+};
+
+/* Rows, side by side in memory. */
+struct cpti_rows {
+    const void *items;
+    size_t count;
+    size_t bytes; /* of one */
+    const void *context;
+};
+
+enum cpti_format {
+    CPTI_FORMAT_TEXT = 0,
+    CPTI_FORMAT_MARKDOWN,
+    CPTI_FORMAT_CSV,
+    CPTI_FORMAT_JSON
+};
+
+/* How the rows of a relation are wanted. */
+struct cpti_view {
+    const struct cpti_relation *relation;
+    unsigned format; /* enum cpti_format */
+    bool is_chosen;  /* by --columns */
+    const struct cpti_column *columns[CPTI_COLUMNS_MAX];
+    size_t column_count;
+    const struct cpti_column *sort; /* NULL: the order of the command */
+};
+
+/* --format, --columns and --sort, for commands that have one relation. */
+extern const struct cpti_option cpti_view_options[];
+
+/*
+ * Reads these options, and --json, which is --format json. @shown: the columns of
+ * tables, if the relation's are not the right ones here, or NULL.
+ *
+ * enum cpti_exit; CPTI_EXIT_USAGE has said which columns there are.
+ */
+int cpti_view_read(const struct cpti_arguments *arguments,
+                   const struct cpti_relation *relation, const char *shown,
+                   struct cpti_view *view);
+
+/* Puts the @count rows at @items of @bytes each into the order that --sort wants: the
+ * largest numbers first, texts from A to Z, what is not known last; equal rows stay as
+ * they are. Without --sort it does nothing. */
+void cpti_relation_sort(const struct cpti_view *view, void *items, size_t count,
+                        size_t bytes, const void *context);
+
+/* Prints the first @row_max rows as text, Markdown or CSV on stdout. enum cpti_exit. */
+int cpti_relation_print(const struct cpti_view *view, const struct cpti_rows *rows,
+                        size_t row_max);
+
+/* Writes them as an array with the relation's name, each on a line of its own. */
+void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *rows,
+                        size_t row_max, struct cpti_json *json);
+
+#endif
