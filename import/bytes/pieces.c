@@ -9,6 +9,7 @@
 #include "import/bytes/pieces.h"
 
 #include "import/bytes/frames.h"
+#include "import/bytes/lines.h"
 #include "import/bytes/scan.h"
 
 #include <stdbool.h>
@@ -28,7 +29,9 @@ enum place {
 
 struct cpti_pieces {
     struct cpti_scan scan;
-    enum cpti_framing framing; /* once `place` is not AT_FIRST */
+    enum cpti_framing framing;  /* once `place` is not AT_FIRST */
+    const struct cpti_way *way; /* of its lines; NULL: it is JSON, or messages */
+    uint64_t line_number;       /* of the next line */
     enum place place;
 };
 
@@ -273,8 +276,12 @@ static cpt_status look_first(struct cpti_pieces *pieces)
     if (status != CPT_OK && status != CPT_END) {
         return status;
     }
-    pieces->framing = cpti_frames_recognise(window->buffer + window->start,
-                                            window->end - window->start);
+    pieces->way =
+        cpti_way_of(window->buffer + window->start, window->end - window->start);
+    pieces->framing = pieces->way != NULL
+                          ? CPTI_FRAMING_NONE
+                          : cpti_frames_recognise(window->buffer + window->start,
+                                                  window->end - window->start);
     pieces->place = AT_TOP;
     return CPT_OK;
 }
@@ -282,6 +289,23 @@ static cpt_status look_first(struct cpti_pieces *pieces)
 bool cpti_pieces_are_messages(const struct cpti_pieces *pieces)
 {
     return pieces->framing != CPTI_FRAMING_NONE;
+}
+
+const struct cpti_way *cpti_pieces_way(const struct cpti_pieces *pieces,
+                                       uint64_t *line_number)
+{
+    *line_number = pieces->line_number - 1;
+    return pieces->way;
+}
+
+static cpt_status next_line(struct cpti_pieces *pieces, struct cpt_bytes *piece,
+                            uint64_t *offset, struct cpt_error *error)
+{
+    const cpt_status status = cpti_lines_next(&pieces->scan.window, piece, error);
+
+    *offset = pieces->scan.window.start_offset;
+    pieces->line_number++;
+    return status;
 }
 
 static cpt_status next_message(struct cpti_pieces *pieces, struct cpt_bytes *piece,
@@ -306,6 +330,9 @@ cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
 
     if (status != CPT_OK) {
         return status;
+    }
+    if (pieces->way != NULL) {
+        return next_line(pieces, piece, offset, error);
     }
     return cpti_pieces_are_messages(pieces) ? next_message(pieces, piece, offset, error)
                                             : next_text(pieces, piece, offset, error);

@@ -10,6 +10,7 @@
  *      {"data": [ {...}, {...} ], "total": 0} each element of the answer of Jaeger
  *      {...} {...}                            each document, one a line or not
  *      length message length message ...      each message; see frames.h
+ *      line \n line \n ...                      each line of a further way in; lines.h
  *
  * Only strings and brackets are looked at; whether a piece is JSON is for its parser.
  *
@@ -21,6 +22,7 @@
 #include "import/bytes/window.h"
 
 struct cpti_pieces;
+struct cpti_way;
 
 /* What cuts the text that @read gives; a piece longer than @bytes_max (0: 256 MiB) is
  * skipped. NULL without memory. The caller owns it. */
@@ -30,6 +32,11 @@ void cpti_pieces_free(struct cpti_pieces *pieces);
 
 /* Whether the pieces are messages, not JSON; known once there was a piece. */
 bool cpti_pieces_are_messages(const struct cpti_pieces *pieces);
+
+/* The way in whose lines they are, and the number of the last line; NULL: of none.
+ * Known once there was a piece. */
+const struct cpti_way *cpti_pieces_way(const struct cpti_pieces *pieces,
+                                       uint64_t *line_number);
 
 /*
  * The next piece, with CPTI_DOC_PADDING readable bytes behind it; borrowed until the

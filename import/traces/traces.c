@@ -10,6 +10,7 @@
 #include "import/formats/ids.h"
 #include "import/bytes/inflate.h"
 #include "import/bytes/json.h"
+#include "import/bytes/lines.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -67,7 +68,8 @@ bool cpti_traces_recognise(const unsigned char *head, size_t bytes)
     const char *text = (const char *)head;
     size_t at = 0;
 
-    if (cpti_inflate_recognise(text, bytes) || cpti_frames_are_likely(text, bytes)) {
+    if (cpti_inflate_recognise(text, bytes) || cpti_frames_are_likely(text, bytes) ||
+        cpti_way_of(text, bytes) != NULL) {
         return true;
     }
     while (at < bytes && memchr(before, text[at], sizeof before - 1) != NULL) {
@@ -345,10 +347,17 @@ static cpt_status read_piece(struct cpti_traces *traces,
 {
     struct cpti_sink sink = {.take = take, .context = traces};
     const uint64_t span_count = traces->counts.spans;
+    uint64_t line_number = 0;
+    const struct cpti_way *way = cpti_pieces_way(pieces, &line_number);
     struct cpt_error found = {0};
     cpt_status status = CPT_OK;
 
-    if (!cpti_pieces_are_messages(pieces)) {
+    if (way != NULL) {
+        traces->spans = NULL;
+        sink.number = traces->number;
+        status = way->read(piece, line_number, &sink, &found);
+        traces->number = sink.number;
+    } else if (!cpti_pieces_are_messages(pieces)) {
         status = read_json(traces, piece, offset, spans, &sink, &found);
     } else if (pieces == traces->pieces && is_file(piece)) {
         traces->counts.messages++;
