@@ -21,6 +21,10 @@
  * value says how. */
 #define CPTI_FRAGMENT_ATTRIBUTE "cpt.fragment"
 
+/* Of how it is known who waited in a request, cpt_evidence_word(). Without it that was
+ * recorded, or, if the path is approximate, inferred. */
+#define CPTI_EVIDENCE_ATTRIBUTE "cpt.evidence"
+
 /* A set of names, of which the first ones stay. Zero at first. */
 enum { CPTI_NAMES_MAX = 2048 };
 

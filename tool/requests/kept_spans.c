@@ -48,17 +48,20 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                           .dag = dag,
                                           .recorded = recorded};
     const char *why = cpti_span_fragment_word(cpti_spans_fragment(kept->spans));
-    const struct cpt_attribute fragment = {
-        .key = cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE),
-        .type = CPT_ATTRIBUTE_TEXT,
-        .value = {.text = cpt_bytes_of(why != NULL ? why : "")}};
+    const struct cpt_attribute attributes[] = {
+        {.key = cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE),
+         .type = CPT_ATTRIBUTE_TEXT,
+         .value = {.text = cpt_bytes_of(cpt_evidence_word(recorded->evidence))}},
+        {.key = cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE),
+         .type = CPT_ATTRIBUTE_TEXT,
+         .value = {.text = cpt_bytes_of(why != NULL ? why : "")}}};
     const struct cpt_record record = {.service = root->service,
                                       .method = root->operation,
                                       .start_unix_ns = root->start_ns,
                                       .latency_ns = latency_ns,
                                       .is_random = 1,
-                                      .attributes = &fragment,
-                                      .attribute_count = why != NULL};
+                                      .attributes = attributes,
+                                      .attribute_count = 1 + (why != NULL)};
     cpt_status status = CPT_OK;
 
     kept->is_visited = true;

@@ -9,8 +9,11 @@
 #include "tool/select/when.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_clock.h"
+#include "cpt/cpt_path.h"
+#include "cpt/cpt_trace.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
+#include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,6 +31,10 @@ const struct cpti_option cpti_select_options[] = {
      "also requests with forced tracing; each request then counts 1, whatever its "
      "probability"},
     {"include-fragments", 0, NULL, "also fragments, of traces whose root was lost"},
+    {"evidence", 0, "LEVEL",
+     "only requests of which it is known at least so well who waited for whom: "
+     "recorded, measured, told, learnt or inferred",
+     "recorded measured told learnt inferred"},
     {0},
 };
 
@@ -139,6 +146,17 @@ int cpti_selection_add(struct cpti_selection *selection, const char *option,
     }
 }
 
+/* The value of --evidence, which is one of its words; NULL: it is not given. */
+static void read_evidence(struct cpti_selection *selection, const char *level)
+{
+    for (unsigned i = 0; level != NULL && i < CPT_EVIDENCE_COUNT; i++) {
+        if (strcmp(level, cpt_evidence_word(i)) == 0) {
+            selection->has_evidence = true;
+            selection->evidence = i;
+        }
+    }
+}
+
 /* Reads --sample and --seed. */
 static int read_sample(struct cpti_selection *selection,
                        const struct cpti_arguments *arguments)
@@ -203,6 +221,7 @@ int cpti_selection_init(struct cpti_selection *selection,
     selection->includes_forced = cpti_has(arguments, "include-forced");
     selection->includes_fragments |= cpti_has(arguments, "include-fragments");
     selection->keeps_duplicates = cpti_has(arguments, "keep-duplicates");
+    read_evidence(selection, cpti_value(arguments, "evidence"));
     exit_status = read_sample(selection, arguments);
     if (exit_status == CPTI_EXIT_DONE) {
         exit_status =
@@ -243,6 +262,26 @@ bool cpti_is_fragment(const struct cpt_record *record)
     return cpt_record_attribute(record, cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE)) != NULL;
 }
 
+unsigned cpti_record_evidence(const struct cpt_record *record)
+{
+    const struct cpt_attribute *told =
+        cpt_record_attribute(record, cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE));
+    struct cpt_metadata_summary path = {0};
+
+    if (told != NULL && told->type == CPT_ATTRIBUTE_TEXT) {
+        for (unsigned i = 0; i < CPT_EVIDENCE_COUNT; i++) {
+            if (cpt_bytes_equal(told->value.text, cpt_bytes_of(cpt_evidence_word(i)))) {
+                return i;
+            }
+        }
+        return CPT_EVIDENCE_INFERRED; /* of a later version */
+    }
+    (void)cpt_metadata_peek(record->path_bytes.data, record->path_bytes.bytes, &path,
+                            NULL);
+    return (path.path_flags & CPT_PATH_APPROXIMATE) != 0 ? CPT_EVIDENCE_INFERRED
+                                                         : CPT_EVIDENCE_RECORDED;
+}
+
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
                                       const struct cpt_record *record)
 {
@@ -252,7 +291,9 @@ enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
     if (record->start_unix_ns < selection->since_ns ||
         record->start_unix_ns >= selection->until_ns ||
         cpti_expression_holds(&selection->expression, record, &selection->scratch) ==
-            0) {
+            0 ||
+        (selection->has_evidence &&
+         cpti_record_evidence(record) > selection->evidence)) {
         return CPTI_NOT_SELECTED;
     }
     if (record->is_forced && !selection->includes_forced) {
@@ -422,6 +463,10 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     if (status == CPT_OK && selection->includes_fragments) {
         status = cpt_tree_note(tree, "fragments", "included");
     }
+    if (status == CPT_OK && selection->has_evidence) {
+        status =
+            cpt_tree_note(tree, "evidence", cpt_evidence_word(selection->evidence));
+    }
     if (status == CPT_OK && selection->keeps_duplicates) {
         status = cpt_tree_note(tree, "duplicates", "kept");
     }
@@ -441,7 +486,8 @@ bool cpti_selection_is_narrow(const struct cpti_selection *selection)
 {
     return selection->expression.term_count != 0 || selection->since != NULL ||
            selection->until != NULL || selection->includes_forced ||
-           selection->includes_fragments || selection->sample_count != 0;
+           selection->includes_fragments || selection->has_evidence ||
+           selection->sample_count != 0;
 }
 
 void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection *from)

@@ -80,6 +80,8 @@ struct cpti_selection {
     bool includes_forced;
     bool includes_local_roots;
     bool includes_fragments;
+    bool has_evidence; /* only requests of which … */
+    unsigned evidence; /* … enum cpt_evidence is known, or better */
     bool keeps_duplicates; /* each copy of a record counts */
     size_t seen_max;       /* records to compare for duplicates; 0: the default */
     bool is_random_only;   /* random is a term: see cpti_selection_weight() */
@@ -111,6 +113,9 @@ bool cpti_selection_enters(const struct cpti_selection *selection,
 
 /* Whether @record is a fragment. */
 bool cpti_is_fragment(const struct cpt_record *record);
+
+/* How it is known who waited in the request of @record: enum cpt_evidence. */
+unsigned cpti_record_evidence(const struct cpt_record *record);
 
 /* Whether a record is selected, or why not. */
 enum cpti_selected {

@@ -88,6 +88,12 @@ struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
         (void)cpti_failed("out of memory");
         return NULL;
     }
+    if (selection->has_evidence) {
+        (void)cpti_failed("a database is not asked for --evidence; without it, 'cpt "
+                          "log' and logs have it");
+        free(made);
+        return NULL;
+    }
     made->question = (struct cpti_store_question){
         .since_ns = selection->since_ns,
         .until_ns = selection->until_ns,
