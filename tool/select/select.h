@@ -80,8 +80,8 @@ struct cpti_selection {
     bool includes_forced;
     bool includes_local_roots;
     bool includes_fragments;
-    bool has_evidence; /* only requests of which … */
-    unsigned evidence; /* … enum cpt_evidence is known, or better */
+    bool has_evidence;     /* only requests of which … */
+    unsigned evidence;     /* … enum cpt_evidence is known, or better */
     bool keeps_duplicates; /* each copy of a record counts */
     size_t seen_max;       /* records to compare for duplicates; 0: the default */
     bool is_random_only;   /* random is a term: see cpti_selection_weight() */
