@@ -175,8 +175,8 @@ static int run_trace(struct cpti_assert *assertion, struct spans *spans,
         status = add_nodes(assertion, spans);
     }
     if (status != CPT_OK) {
-        return cpti_failed("%s: a trace: %s", cpti_quoted(file),
-                           cpt_status_sentence(status));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(file)},
+                              "a trace: %s", cpt_status_sentence(status));
     }
     link_nodes(&assertion->trace, spans);
     trace.call_count = count_calls(spans);
@@ -205,9 +205,12 @@ static int run_traces(struct cpti_assert *assertion, const struct cpti_input *in
         } else if (status != CPT_END) {
             exit_status = CPTI_EXIT_FAILED;
             if (refused++ < REFUSED_TOLD_MAX) {
-                (void)cpti_failed(
-                    "%s: at byte %" PRIu64 ": %s",
-                    input != NULL ? cpti_input_name(input) : file, error.offset,
+                (void)cpti_failed_at(
+                    (struct cpti_at){.file =
+                                         input != NULL ? cpti_input_name(input) : file,
+                                     .has_byte = true,
+                                     .byte = error.offset},
+                    "%s",
                     error.sentence[0] != '\0' ? error.sentence
                                               : cpt_status_sentence(status));
             }

@@ -42,9 +42,10 @@ const char *cpti_input_name(const struct cpti_input *input)
 
 int cpti_refuse_graphs(const struct cpti_input *input)
 {
-    return cpti_failed("%s: is a graph log: it has all that a service did for some "
-                       "requests, which 'cpt slack' reads; give path logs here",
-                       cpti_input_name(input));
+    return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                          "is a graph log: it has all that a service did for some "
+                          "requests, which 'cpt slack' reads" CPTI_HINT
+                          "give path logs here");
 }
 
 /* Each block of a log, also the first, begins with the same bytes as @header. */
@@ -230,20 +231,21 @@ int cpti_input_open(struct cpti_input *input, const char *path)
 {
     *input = (struct cpti_input){.path = path};
     if (cpti_is_store(path)) {
-        return cpti_failed("%s: is a database; this command reads files only",
-                           cpti_quoted(path));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                              "is a database; this command reads files only");
     }
     input->file = open_input(path);
     if (input->file == NULL) {
-        return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),
-                           strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                              "cannot be opened: %s", strerror(errno));
     }
     input->total_bytes = cpti_input_bytes(input);
     errno = 0;
     input->head_bytes = fread(input->head, 1, sizeof input->head, input->file);
     if (ferror(input->file)) {
-        const int exit_status = cpti_failed("%s: cannot be read: %s",
-                                            cpti_input_name(input), strerror(errno));
+        const int exit_status =
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                           "cannot be read: %s", strerror(errno));
 
         cpti_input_close(input);
         return exit_status;
@@ -355,14 +357,14 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
         buffer = larger;
         if (cpti_input_read(input, buffer + used, capacity - used, &more) != CPT_OK) {
             free(buffer);
-            return cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
-                               strerror(input->error_number));
+            return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                                  "cannot be read: %s", strerror(input->error_number));
         }
         used += more;
         if (used > limit) {
             free(buffer);
-            return cpti_failed("%s: is longer than the limit of %zu bytes",
-                               cpti_input_name(input), limit);
+            return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                                  "is longer than the limit of %zu bytes", limit);
         }
         if (more == 0) {
             break;
@@ -466,8 +468,8 @@ static int open_temporary(struct cpti_output *output, mode_t mode)
     if (descriptor < 0) {
         free(output->temporary);
         output->temporary = NULL;
-        return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
-                           strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(output->path)},
+                              "cannot be written: %s", strerror(errno));
     }
     (void)flock(descriptor, LOCK_EX | LOCK_NB); /* as long as its writer lives */
     note_unfinished(NULL, output->temporary);
@@ -497,9 +499,10 @@ int cpti_output_open(struct cpti_output *output, const char *path)
     output->has_no_name = exists && S_ISREG(about.st_mode) && about.st_nlink == 0;
     if (exists && (!S_ISREG(about.st_mode) || output->has_no_name)) {
         output->file = fopen(path, "wb");
-        return output->file != NULL ? CPTI_EXIT_DONE
-                                    : cpti_failed("%s: cannot be written: %s",
-                                                  cpti_quoted(path), strerror(errno));
+        return output->file != NULL
+                   ? CPTI_EXIT_DONE
+                   : cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                                    "cannot be written: %s", strerror(errno));
     }
     output->target = resolve(path);
     if (output->target == NULL) {
@@ -555,8 +558,9 @@ int cpti_output_commit(struct cpti_output *output)
         if (output->temporary != NULL) {
             (void)unlink(output->temporary);
         }
-        (void)cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
-                          number != 0 ? strerror(number) : "unknown error");
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_quoted(output->path)},
+                             "cannot be written: %s",
+                             number != 0 ? strerror(number) : "unknown error");
     }
     output_deinit(output);
     return has_failed ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;

@@ -73,7 +73,8 @@ static int add(struct entries *entries, const struct entry *entry)
 
 static int cannot_open(const char *path)
 {
-    return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path), strerror(errno));
+    return cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                          "cannot be opened: %s", strerror(errno));
 }
 
 /* "folder/name", from malloc(). */
@@ -207,8 +208,8 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
         return cpti_failed("out of memory");
     }
     if (entry.depth > CPTI_FOLDER_DEPTH_MAX && S_ISDIR(about.st_mode)) {
-        (void)cpti_failed("%s: is more than %d folders deep", cpti_quoted(entry.path),
-                          CPTI_FOLDER_DEPTH_MAX);
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_quoted(entry.path)},
+                             "is more than %d folders deep", CPTI_FOLDER_DEPTH_MAX);
         free(entry.path);
         return CPTI_EXIT_FAILED;
     }
@@ -245,8 +246,10 @@ static int read_folder(struct folder *folder, const struct entry *parent)
             continue; /* hidden, or the folder itself */
         }
         if (folder->entry_count++ == CPTI_FOLDER_ENTRIES_MAX) {
-            status = cpti_failed("%s: has more than %d files; give a part of them",
-                                 cpti_quoted(folder->name), CPTI_FOLDER_ENTRIES_MAX);
+            status =
+                cpti_failed_at((struct cpti_at){.file = cpti_quoted(folder->name)},
+                               "has more than %d files" CPTI_HINT "give a part of them",
+                               CPTI_FOLDER_ENTRIES_MAX);
             break;
         }
         status = meet(folder, parent, descriptor, next->d_name);
@@ -323,8 +326,9 @@ static int report(const struct folder *folder)
     const uint64_t others = folder->skipped_count + folder->beside_count;
 
     if (folder->logs.count == 0) {
-        return cpti_failed("%s: has no %s among its %" PRIu64 " file%s", name, what,
-                           others, others == 1 ? "" : "s");
+        return cpti_failed_at((struct cpti_at){.file = name},
+                              "has no %s among its %" PRIu64 " file%s", what, others,
+                              others == 1 ? "" : "s");
     }
     if (folder->skipped_count != 0) {
         cpti_warn("%s: skipped %" PRIu64 " of %" PRIu64 " files: not %ss", name,

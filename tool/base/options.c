@@ -77,11 +77,11 @@ static int unknown_option(const struct cpti_command *command, const char *word)
         nearest = cpti_nearest_word(word + 2, names, count);
     }
     if (nearest != NULL) {
-        return cpti_usage("unknown option '%s'; did you mean '--%s'?",
+        return cpti_usage("unknown option '%s'" CPTI_HINT "did you mean '--%s'?",
                           cpti_quoted(word), nearest);
     }
-    return cpti_usage("unknown option '%s'; see 'cpt %s --help'", cpti_quoted(word),
-                      command->name);
+    return cpti_usage("unknown option '%s'" CPTI_HINT "see 'cpt %s --help'",
+                      cpti_quoted(word), command->name);
 }
 
 /* The position in the command line. */
@@ -182,14 +182,16 @@ static int check_operands(const struct cpti_arguments *arguments)
     const struct cpti_command *command = arguments->command;
 
     if (arguments->operand_count < command->operand_count_min) {
-        return cpti_usage("'cpt %s' needs %s; see 'cpt %s --help'", command->name,
+        return cpti_usage("'cpt %s' needs %s" CPTI_HINT "see 'cpt %s --help'",
+                          command->name,
                           command->operand != NULL          ? command->operand
                           : command->operand_count_min == 1 ? "a file"
                                                             : "two files",
                           command->name);
     }
     if (arguments->operand_count > command->operand_count_max) {
-        return cpti_usage("operand '%s' is one too many; see 'cpt %s --help'",
+        return cpti_usage("operand '%s' is one too many" CPTI_HINT
+                          "see 'cpt %s --help'",
                           cpti_quoted(arguments->operands[command->operand_count_max]),
                           command->name);
     }

@@ -108,66 +108,6 @@ const char *cpti_quoted(const char *text)
     return cpti_quoted_bytes(cpt_bytes_of(text));
 }
 
-static void print_message(const char *format, va_list arguments) CPT_PRINTF(1, 0);
-
-static _Thread_local FILE *message_file;
-
-void cpti_messages_to(FILE *file)
-{
-    message_file = file;
-}
-
-FILE *cpti_messages(void)
-{
-    return message_file != NULL ? message_file : stderr;
-}
-
-bool cpti_messages_are_apart(void)
-{
-    return message_file != NULL;
-}
-
-static void print_message(const char *format, va_list arguments)
-{
-    FILE *file = cpti_messages();
-
-    if (message_file == NULL) {
-        (void)fflush(stdout); /* keeps both streams in order */
-    }
-    (void)fputs("cpt: ", file);
-    (void)vfprintf(file, format, arguments);
-    (void)fputc('\n', file);
-}
-
-int cpti_failed(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    print_message(format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_FAILED;
-}
-
-int cpti_usage(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    print_message(format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_USAGE;
-}
-
-void cpti_warn(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    print_message(format, arguments);
-    va_end(arguments);
-}
-
 int cpti_finish(int exit_status)
 {
     errno = 0;

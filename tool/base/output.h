@@ -12,6 +12,8 @@
 #ifndef CPTI_CLI_OUTPUT_H
 #define CPTI_CLI_OUTPUT_H
 
+#include "tool/base/messages.h"
+
 #include "cpt/cpt_name.h"
 
 #include <stdbool.h>
@@ -34,26 +36,6 @@ const char *cpti_quoted_bytes(struct cpt_bytes text);
  * one writes what fits, with a NUL, and returns the bytes written. */
 const char *cpti_printable(struct cpt_bytes text);
 size_t cpti_printable_to(struct cpt_bytes text, char *to, size_t capacity);
-
-/* Prints "cpt: " and the sentence on stderr. Returns CPTI_EXIT_FAILED, for
- * `return cpti_failed(…)`. */
-int cpti_failed(const char *format, ...) CPT_PRINTF(1, 2);
-
-/* The same for a mistake on the command line; returns CPTI_EXIT_USAGE. */
-int cpti_usage(const char *format, ...) CPT_PRINTF(1, 2);
-
-/* The same for a warning. */
-void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
-
-/* Sends the messages of this thread to @file from now on; NULL: to stderr. */
-void cpti_messages_to(FILE *file);
-
-/* Where the messages of this thread go: for what is printed beside a message. */
-FILE *cpti_messages(void);
-
-/* Whether the messages of this thread go to a file; then nothing else of it may go to
- * stderr either. */
-bool cpti_messages_are_apart(void);
 
 /* Flushes stdout. Returns @exit_status, or CPTI_EXIT_FAILED with a line on stderr if
  * stdout could not be written. Each program ends with it. */

@@ -204,7 +204,8 @@ static int become_grpc(const struct cpti_arguments *arguments)
     }
     if (count == arguments->option_count + 1) {
         (void)execv(path, words);
-        status = cpti_failed("%s: %s", cpti_quoted(path), strerror(errno));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)}, "%s",
+                                strerror(errno));
     }
     for (size_t i = 1; i < count; i++) {
         free(words[i]);
@@ -248,8 +249,9 @@ static int run(const struct cpti_arguments *arguments)
         return become_grpc(arguments);
     }
     if (mkdir(options.log.directory, 0777) != 0 && errno != EEXIST) {
-        return cpti_failed("%s: %s", cpti_quoted(options.log.directory),
-                           strerror(errno));
+        return cpti_failed_at(
+            (struct cpti_at){.file = cpti_quoted(options.log.directory)}, "%s",
+            strerror(errno));
     }
     set_priority(arguments);
     return cpti_collect_serve(&options);

@@ -487,23 +487,27 @@ static int write_truth(const struct demo *demo)
     FILE *file = fopen(demo->truth_file, "we");
 
     if (file == NULL) {
-        return cpti_failed("%s: %s", cpti_quoted(demo->truth_file), strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(demo->truth_file)},
+                              "%s", strerror(errno));
     }
     (void)fprintf(file, "{\"slowed\": \"%s\", \"added_ns\": %u000}\n",
                   demo->slowed->frame, (unsigned)SLOWED_US);
     return fclose(file) == 0
                ? CPTI_EXIT_DONE
-               : cpti_failed("%s: %s", cpti_quoted(demo->truth_file), strerror(errno));
+               : cpti_failed_at((struct cpti_at){.file = cpti_quoted(demo->truth_file)},
+                                "%s", strerror(errno));
 }
 
 /* Writes "directory/name" to @file, and removes the file of an earlier demo. */
 static int name_file(const struct demo *demo, const char *name, char file[PATH_BYTES])
 {
     if (snprintf(file, PATH_BYTES, "%s/%s", demo->directory, name) >= PATH_BYTES) {
-        return cpti_failed("%s: the name is too long", cpti_quoted(demo->directory));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(demo->directory)},
+                              "the name is too long");
     }
     if (unlink(file) != 0 && errno != ENOENT) {
-        return cpti_failed("%s: %s", cpti_quoted(file), strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(file)}, "%s",
+                              strerror(errno));
     }
     return CPTI_EXIT_DONE;
 }
@@ -527,7 +531,8 @@ static int name_graphs(struct demo *demo, bool keeps_graphs)
 static int name_files(struct demo *demo)
 {
     if (mkdir(demo->directory, 0777) != 0 && errno != EEXIST) {
-        return cpti_failed("%s: %s", cpti_quoted(demo->directory), strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(demo->directory)},
+                              "%s", strerror(errno));
     }
     if (name_file(demo, "paths.cptlog", demo->log_file) != CPTI_EXIT_DONE ||
         name_file(demo, "control.pb.gz", demo->control_file) != CPTI_EXIT_DONE ||

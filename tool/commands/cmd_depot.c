@@ -55,7 +55,8 @@ static int open_depot(struct depot *depot, bool takes_graphs)
     struct stat about;
 
     if (stat(depot->folder, &about) == 0 && !S_ISDIR(about.st_mode)) {
-        return cpti_failed("%s: is no folder", cpti_quoted(depot->folder));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(depot->folder)},
+                              "is no folder");
     }
     depot->logs.command = takes_graphs ? &both : NULL;
     depot->logs.operands = calloc(1, sizeof(char *));
@@ -172,8 +173,8 @@ static int get_trace(struct depot *depot, struct getting *getting, const char *t
         status = cpti_exit_last(status, find_trace(depot, getting, &wanted));
     }
     if (getting->count == before) {
-        status = cpti_failed("%s: has no trace %s", cpti_quoted(depot->folder),
-                             cpti_quoted(text));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(depot->folder)},
+                                "has no trace %s", cpti_quoted(text));
     }
     return status;
 }
@@ -319,8 +320,8 @@ static int run_add(struct depot *depot)
         return cpti_usage("'cpt depot add' needs a folder and path logs");
     }
     if (mkdir(depot->folder, 0777) != 0 && errno != EEXIST) {
-        return cpti_failed("%s: cannot be made: %s", cpti_quoted(depot->folder),
-                           strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(depot->folder)},
+                              "cannot be made: %s", strerror(errno));
     }
     path = name_log(depot->folder);
     if (path == NULL) {
@@ -401,7 +402,8 @@ static int drop_log(const struct depot *depot, size_t index)
     int status = CPTI_EXIT_DONE;
 
     if (!may_be_dropped(path)) {
-        return cpti_failed("%s: is no log, and stays", cpti_quoted(path));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                              "is no log, and stays");
     }
     ids = cpti_depot_ids_path(path);
     if (ids == NULL) {
@@ -409,11 +411,11 @@ static int drop_log(const struct depot *depot, size_t index)
     }
     if (!cpti_has(depot->arguments, "dry-run")) {
         if (unlink(path) != 0 && !cpti_input_is_gone(path)) {
-            status = cpti_failed("%s: cannot be removed: %s", cpti_quoted(path),
-                                 strerror(errno));
+            status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                                    "cannot be removed: %s", strerror(errno));
         } else if (unlink(ids) != 0 && errno != ENOENT) {
-            status = cpti_failed("%s: its ids cannot be removed: %s", cpti_quoted(path),
-                                 strerror(errno));
+            status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(path)},
+                                    "its ids cannot be removed: %s", strerror(errno));
         }
     }
     if (status == CPTI_EXIT_DONE) {

@@ -296,7 +296,8 @@ static int report(struct experiment *experiment)
     int status = cpti_gather_arguments(&gather, experiment->arguments, &is_usable);
 
     if (is_usable && gather.met_tree) {
-        status = cpti_usage("a tree does not know the arms of its requests; give the "
+        status = cpti_usage("a tree does not know the arms of its requests" CPTI_HINT
+                            "give the "
                             "path log it was made from");
     } else if (is_usable) {
         status = cpti_exit_last(status, show(experiment));

@@ -384,10 +384,13 @@ static int explain_file(struct explain *explain, const char *name)
         if (status == CPT_OK) {
             exit_status = cpti_exit_last(exit_status, explain_trace(explain, trace));
         } else if (status != CPT_END && exit_status == CPTI_EXIT_DONE) {
-            exit_status = cpti_failed(
-                "%s: at byte %" PRIu64 ": %s", cpti_input_name(&input), error.offset,
-                error.sentence[0] != '\0' ? error.sentence
-                                          : cpt_status_sentence(status));
+            exit_status =
+                cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input),
+                                                .has_byte = true,
+                                                .byte = error.offset},
+                               "%s",
+                               error.sentence[0] != '\0' ? error.sentence
+                                                         : cpt_status_sentence(status));
         }
     }
     cpti_traces_free(traces);

@@ -299,9 +299,12 @@ static cpt_status read_input(void *context, void *buffer, size_t capacity,
 static void tell_refused(const struct import *import, cpt_status status,
                          const struct cpt_error *error)
 {
-    (void)cpti_failed(
-        "%s: at byte %" PRIu64 ": %s", cpti_input_name(&import->input), error->offset,
-        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status));
+    (void)cpti_failed_at((struct cpti_at){.file = cpti_input_name(&import->input),
+                                          .has_byte = true,
+                                          .byte = error->offset},
+                         "%s",
+                         error->sentence[0] != '\0' ? error->sentence
+                                                    : cpt_status_sentence(status));
 }
 
 /* Names a trace whose id came before. */
@@ -396,12 +399,12 @@ static int copy_failed(const struct import *import, cpt_status status)
     const int number = import->input.error_number;
 
     if (copy->error_number != 0 && copy->path != NULL) {
-        return cpti_failed("%s: cannot be written: %s", cpti_quoted(copy->path),
-                           strerror(copy->error_number));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(copy->path)},
+                              "cannot be written: %s", strerror(copy->error_number));
     }
-    return cpti_failed("%s: the copy is not written: %s",
-                       cpti_input_name(&import->input),
-                       number != 0 ? strerror(number) : cpt_status_sentence(status));
+    return cpti_failed_at((struct cpti_at){.file = cpti_input_name(&import->input)},
+                          "the copy is not written: %s",
+                          number != 0 ? strerror(number) : cpt_status_sentence(status));
 }
 
 /* Copies the file that was read, which is still open, with its attributes. */
@@ -412,8 +415,8 @@ static int write_copy(struct import *import)
     cpt_status status = CPT_OK;
 
     if (cpti_traces_counts(import->traces)->messages > 0) {
-        return cpti_failed("%s: only JSON can be annotated, not protobuf",
-                           cpti_input_name(input));
+        return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                              "only JSON can be annotated, not protobuf");
     }
     if (missing > 0) {
         cpti_warn("%s: %" PRIu64 " spans on a critical path have no place for an "

@@ -10,7 +10,7 @@ static int run(const struct cpti_arguments *arguments)
 {
     (void)arguments;
     return cpti_failed("this cpt was built without simdjson and jansson, so it cannot "
-                       "read spans; install libsimdjson-dev and g++, or "
+                       "read spans" CPTI_HINT "install libsimdjson-dev and g++, or "
                        "libjansson-dev, and build it again");
 }
 

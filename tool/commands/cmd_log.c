@@ -316,7 +316,8 @@ static int check_arguments(const struct cpti_arguments *arguments)
     }
     for (size_t i = 0; i < sizeof selecting / sizeof selecting[0]; i++) {
         if (cpti_has(arguments, "repair") && cpti_has(arguments, selecting[i])) {
-            return cpti_usage("option '--repair' keeps all sound records; use "
+            return cpti_usage("option '--repair' keeps all sound records" CPTI_HINT
+                              "use "
                               "'--output' with '--%s'",
                               selecting[i]);
         }

@@ -33,10 +33,11 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     const char *entry = cpt_tree_note_find(tree, "entry");
 
     if (!enter_alike(whole, tree)) {
-        return cpti_failed("%s: its requests entered at %s, those before at %s, which "
-                           "are never averaged together",
-                           name, cpti_printable(cpt_bytes_of(entry)),
-                           cpti_printable(cpt_bytes_of(before)));
+        return cpti_failed_at((struct cpti_at){.file = name},
+                              "its requests entered at %s, those before at %s, which "
+                              "are never averaged together",
+                              cpti_printable(cpt_bytes_of(entry)),
+                              cpti_printable(cpt_bytes_of(before)));
     }
     return CPTI_EXIT_DONE;
 }
@@ -57,7 +58,8 @@ static int add_tree(struct cpt_tree **whole, struct cpti_parts *parts, const cha
         status = cpti_tree_absorb(whole, tree);
     }
     return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s: %s", name, cpt_status_sentence(status));
+                            : cpti_failed_at((struct cpti_at){.file = name}, "%s",
+                                             cpt_status_sentence(status));
 }
 
 static int merge_file(struct cpt_tree **whole, struct cpti_parts *parts,
@@ -75,8 +77,8 @@ static int merge_file(struct cpt_tree **whole, struct cpti_parts *parts,
         status = cpti_tree_read(&input, &tree, &digest);
     } else {
         status =
-            cpti_failed("%s: is not a tree; 'cpt aggregate' makes one from a path log",
-                        cpti_input_name(&input));
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
+                           "is not a tree; 'cpt aggregate' makes one from a path log");
     }
     if (status == CPTI_EXIT_DONE) {
         status = add_tree(whole, parts, cpti_input_name(&input), &tree, digest);

@@ -229,8 +229,9 @@ static int print_capped(struct answer *answer, uint64_t bytes_max)
 
 static int failed_at(const char *name, const struct cpt_error *error)
 {
-    return cpti_failed("%s: at byte %" PRIu64 ": %s", name, error->offset,
-                       error->sentence);
+    return cpti_failed_at(
+        (struct cpti_at){.file = name, .has_byte = true, .byte = error->offset}, "%s",
+        error->sentence);
 }
 
 /* Reads the form that the arguments say. */
@@ -432,7 +433,8 @@ static int run(const struct cpti_arguments *arguments)
         }
     }
     if (arguments->operand_count > 1) {
-        return cpti_usage("operand '%s' is one too many; see 'cpt metadata --help'",
+        return cpti_usage("operand '%s' is one too many" CPTI_HINT
+                          "see 'cpt metadata --help'",
                           cpti_quoted(arguments->operands[1]));
     }
     if (arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") != 0) {

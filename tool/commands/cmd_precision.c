@@ -485,7 +485,8 @@ static int gather_and_show(struct precision *precision)
     int status = cpti_gather_arguments(&gather, precision->arguments, &is_usable);
 
     if (is_usable && gather.met_tree) {
-        status = cpti_usage("a tree does not know its requests one by one; give the "
+        status = cpti_usage("a tree does not know its requests one by one" CPTI_HINT
+                            "give the "
                             "path log it was made from");
     } else if (is_usable) {
         status = cpti_exit_last(status, show(precision, gather.tree));

@@ -60,7 +60,8 @@ static int read_file(struct cpti_whatif *whatif, const char *name)
         return CPTI_EXIT_DONE;
     }
     if (in == NULL) {
-        return cpti_failed("%s: %s", cpti_quoted(name), strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(name)}, "%s",
+                              strerror(errno));
     }
     whatif->file = calloc(1, FILE_BYTES_MAX + 1);
     if (whatif->file != NULL) {
@@ -72,7 +73,8 @@ static int read_file(struct cpti_whatif *whatif, const char *name)
         return cpti_failed("out of memory");
     }
     if (!is_read || bytes == FILE_BYTES_MAX || strlen(whatif->file) != bytes) {
-        return cpti_failed("%s: this is no list of terms", cpti_quoted(name));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(name)},
+                              "this is no list of terms");
     }
     return cpti_whatif_add_lines(whatif, whatif->file);
 }

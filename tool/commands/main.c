@@ -16,6 +16,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/base/passwords.h"
+#include "tool/table/json_write.h"
 
 #include <locale.h>
 #include <string.h>
@@ -85,8 +86,8 @@ static int unknown_command(const char *word)
     }
     nearest = cpti_nearest_word(word, names, count);
     if (nearest != NULL) {
-        return cpti_usage("unknown command '%s'; did you mean '%s'?", cpti_quoted(word),
-                          nearest);
+        return cpti_usage("unknown command '%s'" CPTI_HINT "did you mean '%s'?",
+                          cpti_quoted(word), nearest);
     }
     return cpti_usage("unknown command '%s'; 'cpt --help' lists them",
                       cpti_quoted(word));
@@ -172,7 +173,8 @@ static int run_tool(size_t count, char *const *words)
     if (strcmp(word, "--complete") == 0) {
         return run_complete(count - 1, words + 1);
     }
-    return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
+    return cpti_usage("unknown option '%s'" CPTI_HINT "see 'cpt --help'",
+                      cpti_quoted(word));
 }
 
 static int run(size_t count, char *const *words)
@@ -195,8 +197,85 @@ static int run(size_t count, char *const *words)
     return run_command(command, count - 1, words + 1);
 }
 
+/* Whether -j is --json in the command @name. */
+static bool has_json_letter(const char *name)
+{
+    const struct cpti_command *command = find_command(name);
+    const struct cpti_option *option = NULL;
+
+    for (size_t i = 0;
+         command != NULL && (option = cpti_command_option(command, i)) != NULL; i++) {
+        if (option->letter == 'j') {
+            return strcmp(option->name, "json") == 0;
+        }
+    }
+    return false;
+}
+
+/* Whether JSON is wanted, also if the command line is wrong otherwise, and as many
+ * bytes of it as there are. */
+static bool wants_json(size_t count, char *const *words)
+{
+    bool is_wanted = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(words[i], "--max-bytes", strlen("--max-bytes")) == 0) {
+            return false;
+        }
+        if (strcmp(words[i], "--json") == 0 ||
+            (strcmp(words[i], "-j") == 0 && has_json_letter(words[0])) ||
+            strcmp(words[i], "--format=json") == 0 ||
+            (strcmp(words[i], "--format") == 0 && i + 1 < count &&
+             strcmp(words[i + 1], "json") == 0)) {
+            is_wanted = true;
+        }
+    }
+    return is_wanted;
+}
+
+static void put_text(struct cpti_json *json, const char *key, const char *text)
+{
+    if (text[0] != '\0') {
+        cpti_json_text(json, key, text);
+    } else {
+        cpti_json_null(json, key);
+    }
+}
+
+static void put_number(struct cpti_json *json, const char *key, bool is_known,
+                       uint64_t number)
+{
+    if (is_known) {
+        cpti_json_unsigned(json, key, number);
+    } else {
+        cpti_json_null(json, key);
+    }
+}
+
+/* Prints the first error where a program looks for the document. */
+static void print_error(void)
+{
+    struct cpti_json json = {.file = stdout};
+    struct cpti_error error;
+
+    if (!cpti_first_error(&error)) {
+        return;
+    }
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_open(&json, "error", '{');
+    cpti_json_text(&json, "message", error.message);
+    put_text(&json, "file", error.file);
+    put_number(&json, "line", error.place.line != 0, error.place.line);
+    put_number(&json, "column", error.place.column != 0, error.place.column);
+    put_number(&json, "byte", error.place.has_byte, error.place.byte);
+    put_text(&json, "hint", error.hint);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
 int main(int argument_count, char **arguments)
 {
+    int exit_status = CPTI_EXIT_DONE;
     size_t count;
 
     /* only for the width of characters; numbers keep their decimal point */
@@ -205,5 +284,10 @@ int main(int argument_count, char **arguments)
     }
     count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
     cpti_passwords_hide(arguments + 1, count);
-    return cpti_finish(run(count, arguments + 1));
+    exit_status = run(count, arguments + 1);
+    if (exit_status != CPTI_EXIT_DONE && !cpti_json_is_written() &&
+        wants_json(count, arguments + 1)) {
+        print_error();
+    }
+    return cpti_finish(exit_status);
 }

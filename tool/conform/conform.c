@@ -85,7 +85,8 @@ static int ask_all(const struct cpti_conform_options *options, struct run *run)
     int status = CPTI_EXIT_DONE;
 
     if (!cpti_conform_program_start(&run->program)) {
-        return cpti_failed("%s: %s", cpti_quoted(options->command), run->program.fault);
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(options->command)},
+                              "%s", run->program.fault);
     }
     status = cpti_conform_cases(options, take, run);
     if (run->program.pid != 0 && !cpti_conform_program_finish(&run->program)) {

@@ -173,7 +173,8 @@ int cpti_process_run(const char *const *words, const char *output)
     if (output != NULL) {
         file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         if (file < 0) {
-            (void)cpti_failed("%s: %s", cpti_quoted(output), strerror(errno));
+            (void)cpti_failed_at((struct cpti_at){.file = cpti_quoted(output)}, "%s",
+                                 strerror(errno));
             return -1;
         }
     }

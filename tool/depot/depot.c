@@ -289,7 +289,8 @@ static int add_record(struct making *making, const struct cpt_record *record)
     if (cpt_alloc_grow(cpt_alloc_default(), &places, &making->capacity,
                        making->count + 1, CPTI_IDS_MAX,
                        sizeof *making->places) != CPT_OK) {
-        return cpti_failed("%s: has too many traces", cpti_quoted(making->log->path));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(making->log->path)},
+                              "has too many traces");
     }
     making->places = places;
     making->places[making->count++] = place;
@@ -307,7 +308,8 @@ static int scan(struct making *making, uint64_t offset)
     walk.part = &part;
     making->block = offset;
     if (cpti_input_seek(&making->log->input, offset) != CPT_OK) {
-        return cpti_failed("%s: cannot be read", cpti_quoted(making->log->path));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(making->log->path)},
+                              "cannot be read");
     }
     status = cpti_log_walk_begin(&walk);
     while (status == CPTI_EXIT_DONE && !is_end) {
@@ -420,7 +422,8 @@ static int make_ids(struct log *log, struct cpti_ids_head *head)
     if (status == CPTI_EXIT_DONE &&
         !samples(log, making.head.log_bytes, &making.head.first_crc,
                  &making.head.last_crc)) {
-        status = cpti_failed("%s: cannot be read", cpti_quoted(log->path));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(log->path)},
+                                "cannot be read");
     }
     *head = making.head;
     if (status == CPTI_EXIT_DONE && write_ids(&making)) {
@@ -470,8 +473,8 @@ static int survey_graphs(struct log *log, struct cpti_ids_head *head)
     cpt_log_reader_free(reader);
     return status == CPT_END
                ? CPTI_EXIT_DONE
-               : cpti_failed("%s: cannot be read: %s", cpti_quoted(log->path),
-                             cpt_status_sentence(status));
+               : cpti_failed_at((struct cpti_at){.file = cpti_quoted(log->path)},
+                                "cannot be read: %s", cpt_status_sentence(status));
 }
 
 int cpti_depot_survey(const char *path, struct cpti_depot_log *about)
@@ -597,7 +600,8 @@ static int walk_from(struct log *log, struct finding *finding, uint64_t offset)
     int status;
 
     if (cpti_input_seek(&log->input, offset) != CPT_OK) {
-        return cpti_failed("%s: cannot be read", cpti_quoted(log->path));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(log->path)},
+                              "cannot be read");
     }
     status = cpti_log_walk(&walk);
     return status == STOPPED ? CPTI_EXIT_DONE : status;

@@ -137,15 +137,17 @@ static int read_open(struct edit *edit, FILE *file, char *from, size_t *bytes)
 
     *bytes = fread(from, 1, CPT_SETTINGS_BYTES_MAX + 1, file);
     if (ferror(file) != 0) {
-        return cpti_failed("%s: %s", edit->path, strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
+                              strerror(errno));
     }
     if (*bytes > CPT_SETTINGS_BYTES_MAX) {
-        return cpti_failed("%s: larger than %d bytes", edit->path,
-                           CPT_SETTINGS_BYTES_MAX);
+        return cpti_failed_at((struct cpti_at){.file = edit->path},
+                              "larger than %d bytes", CPT_SETTINGS_BYTES_MAX);
     }
     if (*bytes == 0 || from[*bytes - 1] != '\n') {
-        return cpti_failed("%s: %s; it may have been cut short", edit->path,
-                           *bytes == 0 ? "it is empty" : "its last line has no end");
+        return cpti_failed_at((struct cpti_at){.file = edit->path},
+                              "%s; it may have been cut short",
+                              *bytes == 0 ? "it is empty" : "its last line has no end");
     }
     if (fstat(fileno(file), &about) == 0) {
         edit->mode = about.st_mode & 0777;
@@ -179,7 +181,8 @@ static int read_rest(struct edit *edit)
     edit->mode = 0644;
     if (file == NULL) {
         return errno == ENOENT ? CPTI_EXIT_DONE
-                               : cpti_failed("%s: %s", edit->path, strerror(errno));
+                               : cpti_failed_at((struct cpti_at){.file = edit->path},
+                                                "%s", strerror(errno));
     }
     edit->text = malloc(CPT_SETTINGS_BYTES_MAX);
     from = malloc(CPT_SETTINGS_BYTES_MAX + 1);
@@ -210,7 +213,8 @@ static int write_next(struct edit *edit)
             (void)close(descriptor);
         }
         edit->next[0] = descriptor >= 0 ? edit->next[0] : '\0';
-        return cpti_failed("%s: %s", edit->path, strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
+                              strerror(errno));
     }
     is_good = fwrite(edit->text != NULL ? edit->text : "", 1, edit->text_bytes, file) ==
                   edit->text_bytes &&
@@ -219,7 +223,8 @@ static int write_next(struct edit *edit)
               fsync(descriptor) == 0; /* else it may be empty after a loss of power */
     is_good = fclose(file) == 0 && is_good;
     return is_good ? CPTI_EXIT_DONE
-                   : cpti_failed("%s: %s", edit->path, strerror(errno));
+                   : cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
+                                    strerror(errno));
 }
 
 /* --- What a service says --- */
@@ -291,7 +296,8 @@ int cpti_experiment_file(const struct cpti_arguments *arguments)
         status = check(&edit);
     }
     if (status == CPTI_EXIT_DONE && rename(edit.next, edit.path) != 0) {
-        status = cpti_failed("%s: %s", edit.path, strerror(errno));
+        status =
+            cpti_failed_at((struct cpti_at){.file = edit.path}, "%s", strerror(errno));
     }
     if (status == CPTI_EXIT_DONE) {
         (void)printf("%s: %s", edit.path, edit.line);

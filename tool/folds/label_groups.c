@@ -194,7 +194,8 @@ int cpti_label_groups_gather(struct cpti_label_groups *groups,
 
     if (*is_usable && gather.met_tree) {
         *is_usable = false;
-        status = cpti_usage("a tree does not know the '%s' of its requests; give the "
+        status = cpti_usage("a tree does not know the '%s' of its requests" CPTI_HINT
+                            "give the "
                             "path log it was made from",
                             cpti_quoted(groups->keys[0]));
     }

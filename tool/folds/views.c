@@ -65,9 +65,10 @@ static int added_exit(const struct cpti_views *views, cpt_status status)
     }
     return views->cluster_key != NULL
                ? cpti_failed("option '--cluster': the requests have too many different "
-                             "stacks; try '--by name'")
+                             "stacks" CPTI_HINT "try '--by name'")
                : cpti_failed("there are too many rows, or the times with below of a "
-                             "request are above 2^56 ns together; try '--by stack'");
+                             "request are above 2^56 ns together" CPTI_HINT
+                             "try '--by stack'");
 }
 
 static int add_request(void *context, const struct cpt_record *record,
@@ -295,7 +296,8 @@ static int check_clusters(const struct cpti_views *views,
     const char *colon = gather->what != NULL ? ": " : "";
 
     if (gather->met_tree) {
-        return cpti_usage("%s%sa tree does not know the '%s' of its requests; give the "
+        return cpti_usage("%s%sa tree does not know the '%s' of its requests" CPTI_HINT
+                          "give the "
                           "path log it was made from",
                           what, colon, cpti_quoted(views->cluster_key));
     }

@@ -42,7 +42,7 @@ static int check_services(struct cpti_gather_services *services)
     }
     return cpti_failed(
         "the selected requests entered at %zu services%s, which are never "
-        "averaged together; choose one by --entry: %s",
+        "averaged together" CPTI_HINT "choose one by --entry: %s",
         services->count, services->more_count != 0 ? " or more" : "", text);
 }
 
@@ -387,9 +387,10 @@ static int init_seen(struct cpti_gather_run *run)
         return CPTI_EXIT_DONE;
     }
     run->seen = cpti_seen_new(run->gathers[0].selection->seen_max);
-    return run->seen != NULL ? CPTI_EXIT_DONE
-                             : cpti_failed("no memory or random numbers to find "
-                                           "duplicates; see --keep-duplicates");
+    return run->seen != NULL
+               ? CPTI_EXIT_DONE
+               : cpti_failed("no memory or random numbers to find "
+                             "duplicates" CPTI_HINT "see --keep-duplicates");
 }
 
 /* The weight of @records records in requests; @more is their weight beyond one each. */

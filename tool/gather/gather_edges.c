@@ -94,9 +94,9 @@ static int gather(const struct cpti_arguments *arguments, struct edges *edges,
 
     if (*is_usable && gather.met_tree) {
         *is_usable = false;
-        status =
-            cpti_usage("a tree knows its requests by stack only, not by edge; give "
-                       "the path log it was made from");
+        status = cpti_usage(
+            "a tree knows its requests by stack only, not by edge" CPTI_HINT "give "
+            "the path log it was made from");
     }
     if (*is_usable && copy_notes(edges->tree, gather.tree) != CPT_OK) {
         *is_usable = false;

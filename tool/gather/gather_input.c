@@ -385,7 +385,8 @@ static int check_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
 
         if (cpti_selection_is_narrow(run->gathers[i].selection)) {
             return cpti_usage(
-                "%s: is a tree, from which no requests can be selected; give the path "
+                "%s: is a tree, from which no requests can be selected" CPTI_HINT
+                "give the path "
                 "log it was made from",
                 cpti_input_name(input));
         }

@@ -410,9 +410,11 @@ static int draw_sample(struct database *database, struct cpti_sample *sample,
     free(drawing.sources);
     cpt_alloc_free(NULL, drawing.places);
     if (status == CPT_LIMIT) {
-        return cpti_failed("%s: a sample can be drawn of at most %d requests; choose a "
-                           "shorter window",
-                           cpti_quoted(database->address), PLACES_MAX);
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(database->address)},
+                              "a sample can be drawn of at most %d requests" CPTI_HINT
+                              "choose a "
+                              "shorter window",
+                              PLACES_MAX);
     }
     if (status == CPT_OK) {
         question->picks = *picks;

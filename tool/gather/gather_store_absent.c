@@ -8,8 +8,8 @@
 
 static int refuse(const char *address)
 {
-    return cpti_failed("%s: this cpt was built without libcurl, so without ClickHouse",
-                       cpti_quoted(address));
+    return cpti_failed_at((struct cpti_at){.file = cpti_quoted(address)},
+                          "this cpt was built without libcurl, so without ClickHouse");
 }
 
 int cpti_store_gather(const char *address, struct cpti_gather *gather,

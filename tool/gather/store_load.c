@@ -150,8 +150,9 @@ int cpti_store_load(const char *address, const struct cpti_store_load_options *o
         loading.seen = cpti_seen_new(0);
         if (loading.seen == NULL) {
             cpti_store_close(loading.store);
-            return cpti_failed("no memory or random numbers to find duplicates; see "
-                               "--keep-duplicates");
+            return cpti_failed(
+                "no memory or random numbers to find duplicates" CPTI_HINT "see "
+                "--keep-duplicates");
         }
     }
     cpti_store_retry_for(loading.store, (unsigned)options->retry_seconds);

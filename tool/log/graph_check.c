@@ -25,8 +25,10 @@ struct checking {
 static void refuse(struct checking *checking, uint64_t offset, const char *sentence)
 {
     if (checking->refused++ < TOLD_MAX) {
-        (void)cpti_failed("%s: at byte %" PRIu64 ": %s",
-                          cpti_input_name(checking->input), offset, sentence);
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_input_name(checking->input),
+                                              .has_byte = true,
+                                              .byte = offset},
+                             "%s", sentence);
     }
 }
 
@@ -98,8 +100,9 @@ static int check_all(struct checking *checking)
         } else if (status == CPT_TRUNCATED) {
             cpti_warn("%s: %s", cpti_input_name(checking->input), error.sentence);
         } else if (status == CPT_NO_MEMORY || status == CPT_IO) {
-            return cpti_failed("%s: %s", cpti_input_name(checking->input),
-                               cpt_status_sentence(status));
+            return cpti_failed_at(
+                (struct cpti_at){.file = cpti_input_name(checking->input)}, "%s",
+                cpt_status_sentence(status));
         } else {
             refuse(checking, error.offset, error.sentence);
         }

@@ -29,8 +29,10 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree, uint64_t *d
         return status;
     }
     if (cpt_tree_decode(NULL, NULL, data, bytes, tree, &error) != CPT_OK) {
-        status = cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
-                             error.offset, error.sentence);
+        status = cpti_failed_at((struct cpti_at){.file = cpti_input_name(input),
+                                                 .has_byte = true,
+                                                 .byte = error.offset},
+                                "%s", error.sentence);
     }
     *digest = cpt_hash_bytes(0, data, bytes);
     free(data);

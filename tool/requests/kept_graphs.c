@@ -203,14 +203,15 @@ static int add_file(struct kept *kept, const char *name)
     case CPTI_INPUT_GRAPHS:
         return cpti_kept_logs_add(kept->logs, &input); /* closes it later */
     case CPTI_INPUT_LOG:
-        status = cpti_failed("%s: is a path log: it has what was on the critical path, "
-                             "and nothing else; give graph logs, or spans",
-                             cpti_input_name(&input));
+        status =
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
+                           "is a path log: it has what was on the critical path, "
+                           "and nothing else" CPTI_HINT "give graph logs, or spans");
         break;
     case CPTI_INPUT_TREE:
-        status = cpti_failed("%s: is a tree: it holds averages, no single requests; "
-                             "give graph logs, or spans",
-                             cpti_input_name(&input));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
+                                "is a tree: it holds averages, no single requests; "
+                                "give graph logs, or spans");
         break;
     default:
         status = cpti_kept_spans_add(kept->spans, &input);

@@ -36,8 +36,10 @@ static void tell_damage(void *context, const struct cpt_error *error)
         return;
     }
     if (logs->refused++ < CPTI_KEPT_TOLD_MAX) {
-        (void)cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
-                          error->offset, error->sentence);
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_input_name(input),
+                                              .has_byte = true,
+                                              .byte = error->offset},
+                             "%s", error->sentence);
     }
 }
 
@@ -48,8 +50,9 @@ static void tell_refused(void *context, void *input, const struct cpt_error *err
 
     if (logs->told < CPTI_KEPT_TOLD_MAX) {
         logs->told++;
-        (void)cpti_failed("%s: in the block at byte %" PRIu64 ": %s",
-                          cpti_input_name(input), error->offset, error->sentence);
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                             "in the block at byte %" PRIu64 ": %s", error->offset,
+                             error->sentence);
     }
 }
 
@@ -121,8 +124,8 @@ int cpti_kept_logs_add(struct cpti_kept_logs *logs, struct cpti_input *input)
     }
     read.bytes = cpti_input_bytes(own);
     if (read.bytes == 0) {
-        return cpti_failed("%s: a graph log is read twice: give it as a file",
-                           cpti_input_name(own));
+        return cpti_failed_at((struct cpti_at){.file = cpti_input_name(own)},
+                              "a graph log is read twice: give it as a file");
     }
     logs->refused = 0;
     status = cpt_graph_join_add(logs->join, &read, &error);
@@ -131,9 +134,9 @@ int cpti_kept_logs_add(struct cpti_kept_logs *logs, struct cpti_input *input)
                   logs->refused - CPTI_KEPT_TOLD_MAX);
     }
     if (status != CPT_OK) {
-        return cpti_failed("%s: %s", cpti_input_name(own),
-                           error.sentence[0] != '\0' ? error.sentence
-                                                     : cpt_status_sentence(status));
+        return cpti_failed_at((struct cpti_at){.file = cpti_input_name(own)}, "%s",
+                              error.sentence[0] != '\0' ? error.sentence
+                                                        : cpt_status_sentence(status));
     }
     return logs->refused == 0 ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
 }

@@ -131,9 +131,10 @@ static cpt_status read_input(void *context, void *buffer, size_t capacity,
 static void tell_refused(const struct cpti_kept_spans *kept, cpt_status status,
                          const struct cpt_error *error)
 {
-    (void)cpti_failed("%s: at byte %" PRIu64 ": %s", kept->name, error->offset,
-                      error->sentence[0] != '\0' ? error->sentence
-                                                 : cpt_status_sentence(status));
+    (void)cpti_failed_at(
+        (struct cpti_at){.file = kept->name, .has_byte = true, .byte = error->offset},
+        "%s",
+        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status));
 }
 
 /* What can be read of traces now. A file may never end: it is left after many refused

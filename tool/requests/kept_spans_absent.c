@@ -28,9 +28,9 @@ void cpti_kept_spans_free(struct cpti_kept_spans *spans)
 int cpti_kept_spans_add(struct cpti_kept_spans *spans, struct cpti_input *input)
 {
     (void)spans;
-    return cpti_failed("%s: this program was built without a library for JSON, and "
-                       "reads no spans",
-                       cpti_input_name(input));
+    return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                          "this program was built without a library for JSON, and "
+                          "reads no spans");
 }
 
 int cpti_kept_spans_finish(struct cpti_kept_spans *spans)

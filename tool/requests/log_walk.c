@@ -54,10 +54,10 @@ int cpti_log_accept(struct cpti_input *input)
     } else if (input->kind == CPTI_INPUT_GRAPHS) {
         status = cpti_refuse_graphs(input);
     } else if (input->kind == CPTI_INPUT_TREE) {
-        status =
-            cpti_failed("%s: is a tree: it holds averages, no single requests; give "
-                        "the path log it was made from",
-                        cpti_input_name(input));
+        status = cpti_failed_at(
+            (struct cpti_at){.file = cpti_input_name(input)},
+            "is a tree: it holds averages, no single requests" CPTI_HINT "give "
+            "the path log it was made from");
     }
     if (status != CPTI_EXIT_DONE) {
         cpti_input_close(input);
@@ -179,10 +179,12 @@ static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
         report_damage(walk, sentence, 0, error->offset);
         return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
     case CPT_IO:
-        return cpti_failed("%s: cannot be read: %s", cpti_input_name(walk->input),
-                           strerror(walk->input->error_number));
+        return cpti_failed_at((struct cpti_at){.file = cpti_input_name(walk->input)},
+                              "cannot be read: %s",
+                              strerror(walk->input->error_number));
     default:
-        return cpti_failed("%s: %s", cpti_input_name(walk->input), sentence);
+        return cpti_failed_at((struct cpti_at){.file = cpti_input_name(walk->input)},
+                              "%s", sentence);
     }
 }
 
@@ -229,7 +231,8 @@ static int report_skipped(const struct cpti_log_walk *walk)
         return CPTI_EXIT_DONE;
     }
     if (walk->record_count == 0 && walk->input->kind == CPTI_INPUT_OTHER) {
-        return cpti_failed("%s: is neither a path log nor a tree", name);
+        return cpti_failed_at((struct cpti_at){.file = name},
+                              "is neither a path log nor a tree");
     }
     if (walk->damage_count > MESSAGES_MAX) {
         cpti_warn("%s: damage at %" PRIu64 " more places", name,
@@ -273,8 +276,8 @@ static int begin_part(const struct cpti_log_walk *walk,
         cpti_input_seek(walk->input, walk->part->offset) == CPT_OK) {
         return CPTI_EXIT_DONE;
     }
-    return cpti_failed("%s: cannot be read: %s", cpti_input_name(walk->input),
-                       strerror(walk->input->error_number));
+    return cpti_failed_at((struct cpti_at){.file = cpti_input_name(walk->input)},
+                          "cannot be read: %s", strerror(walk->input->error_number));
 }
 
 int cpti_log_walk_begin(struct cpti_log_walk *walk)

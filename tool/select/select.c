@@ -74,7 +74,8 @@ int cpti_expression_refused(const char *what, struct cpt_bytes text,
     while (end < text.bytes && ((unsigned char)text.data[end] & 0xc0U) == 0x80U) {
         end++;
     }
-    exit_status = cpti_usage("%s: column %zu: %s", what, column, error->sentence);
+    exit_status = cpti_usage_at((unsigned)column, "%s: column %zu: %s", what, column,
+                                error->sentence);
     before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
     (void)fprintf(
         cpti_messages(), "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,

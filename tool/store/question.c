@@ -15,9 +15,9 @@ int cpti_store_exit_status(const char *address, cpt_status status,
     if (status == CPT_OK) {
         return CPTI_EXIT_DONE;
     }
-    return cpti_failed("%s: %s", cpti_quoted(address),
-                       error->sentence[0] != '\0' ? error->sentence
-                                                  : cpt_status_sentence(status));
+    return cpti_failed_at((struct cpti_at){.file = cpti_quoted(address)}, "%s",
+                          error->sentence[0] != '\0' ? error->sentence
+                                                     : cpt_status_sentence(status));
 }
 
 int cpti_store_open_operand(const char *address, struct cpti_store **store)
@@ -89,7 +89,8 @@ struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
         return NULL;
     }
     if (selection->has_evidence) {
-        (void)cpti_failed("a database is not asked for --evidence; without it, 'cpt "
+        (void)cpti_failed("a database is not asked for --evidence" CPTI_HINT
+                          "without it, 'cpt "
                           "log' and logs have it");
         free(made);
         return NULL;

@@ -7,6 +7,7 @@
 #include "tool/base/options.h"
 #include "tool/base/memory_file.h"
 #include "tool/base/output.h"
+#include "tool/table/json_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static int print_apart(const struct cpti_capped *capped, size_t row_max,
     stdout = memory.file;
     status = capped->print(capped->context, row_max);
     stdout = real;
+    cpti_json_note_written(false);
     if (!cpti_memory_file_close(&memory)) {
         return cpti_failed("out of memory");
     }
@@ -163,6 +165,7 @@ int cpti_capped_print(const struct cpti_capped *capped)
     status = print_apart(capped, row_max, &printed);
     if (printed.bytes <= capped->bytes_max) {
         (void)fwrite(printed.text, 1, printed.bytes, stdout);
+        cpti_json_note_written(true);
     }
     free(printed.text);
     return status;

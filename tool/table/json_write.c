@@ -88,8 +88,23 @@ size_t cpti_json_quote(struct cpt_bytes text, char *to)
 /* --- The buffer --- */
 
 /* The stream keeps the error of a write that fails. */
+static bool has_written; /* to stdout */
+
+bool cpti_json_is_written(void)
+{
+    return has_written;
+}
+
+void cpti_json_note_written(bool is_written)
+{
+    has_written = is_written;
+}
+
 static void flush(struct cpti_json *json)
 {
+    if (json->file == stdout) {
+        has_written = true;
+    }
     (void)fwrite(json->buffer, 1, json->used, json->file);
     json->used = 0;
 }

@@ -40,6 +40,11 @@ struct cpti_json {
     char buffer[CPTI_JSON_BUFFER_BYTES];
 };
 
+/* Whether something was written to stdout; and a note that it was, or was taken back.
+ * Threads: the main one. */
+bool cpti_json_is_written(void);
+void cpti_json_note_written(bool is_written);
+
 /* Begins an object ('{') or an array ('['). */
 void cpti_json_open(struct cpti_json *json, const char *key, char opener);
 

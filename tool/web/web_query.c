@@ -80,7 +80,7 @@ static char *add_parameter(struct cpti_web_query *query, struct cpt_bytes raw, c
 static int refuse(struct cpt_bytes raw)
 {
     return cpti_usage("'%s' is no part of an address: '%%' begins two hexadecimal "
-                      "digits, not 00; write '%%' itself as '%%25'",
+                      "digits, not 00" CPTI_HINT "write '%%' itself as '%%25'",
                       cpti_quoted_bytes((struct cpt_bytes){
                           raw.data, raw.bytes < 80 ? raw.bytes : 80}));
 }

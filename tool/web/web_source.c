@@ -297,7 +297,8 @@ static int check_operand(struct cpti_web_source *source, const char *operand)
                           "input does not allow");
     }
     if (stat(operand, &about) != 0) {
-        return cpti_failed("%s: %s", cpti_quoted(operand), strerror(errno));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(operand)}, "%s",
+                              strerror(errno));
     }
     if (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
         return cpti_usage(

@@ -47,17 +47,19 @@ static enum found read_file(struct cpti_web_token *token, int file)
         return IS_UNUSABLE;
     }
     if ((about.st_mode & 077) != 0) {
-        (void)cpti_failed("%s: others can read the token; remove the file, and "
-                          "'cpt web' makes a new one",
-                          cpti_quoted(token->path));
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_quoted(token->path)},
+                             "others can read the token" CPTI_HINT
+                             "remove the file, and "
+                             "'cpt web' makes a new one");
         return IS_REFUSED;
     }
     bytes = pread(file, text, sizeof text - 1, 0);
     text[bytes > 0 ? bytes : 0] = '\0';
     if (bytes < 0 || !is_token(text, (size_t)bytes)) {
-        (void)cpti_failed("%s: has no token; remove the file, and 'cpt web' makes a "
-                          "new one",
-                          cpti_quoted(token->path));
+        (void)cpti_failed_at((struct cpti_at){.file = cpti_quoted(token->path)},
+                             "has no token" CPTI_HINT
+                             "remove the file, and 'cpt web' makes a "
+                             "new one");
         return IS_REFUSED;
     }
     memcpy(token->text, text, CPTI_WEB_TOKEN_BYTES);
