@@ -491,6 +491,9 @@ static void pool_block(struct cpt_executor *executor, int is_blocked)
 {
     struct cpti_place *place = cpti_pool_own_place(cpti_pool_of(executor));
 
+    if (is_blocked) {
+        cpti_timer_thread_blocks();
+    }
     if (place == NULL) {
         return; /* it has no seat */
     }

@@ -342,6 +342,7 @@ void cpti_pool_end_block(struct cpti_place *place)
 
 void cpti_pool_block_thread(enum cpti_pool_wait wait)
 {
+    cpti_timer_thread_blocks();
     if (cpti_pool_current_place != NULL) {
         cpti_pool_begin_block(cpti_pool_current_place, wait);
     }
@@ -359,6 +360,7 @@ void cpti_pool_look_again(void)
     struct cpti_pool *pool =
         cpti_pool_current_place != NULL ? cpti_pool_current_place->pool : NULL;
 
+    cpti_timer_thread_blocks();
     if (pool == NULL || !atomic_load(&pool->is_tight)) {
         return;
     }

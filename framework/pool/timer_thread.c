@@ -5,11 +5,16 @@
 
 #include "cpt/base/now.h"
 
+/* Whose timers this thread fires; NULL: none, or another thread has taken over. */
+static _Thread_local struct cpti_timer_thread *current
+    __attribute__((tls_model("initial-exec")));
+
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc)
 {
     cpti_lock_init(&thread->lock, CPTI_RANK_POOL);
     cpti_cond_init(&thread->has_earlier);
+    (void)pthread_cond_init(&thread->has_no_thread, NULL);
     thread->timers.alloc = alloc;
 }
 
@@ -21,12 +26,10 @@ static void wait_for(struct cpti_timer_thread *thread, const struct cpt_timer *t
     thread->wake_ns = 0;
 }
 
-static void *run(void *context)
+/* Fires what is due, one after the other, until another thread does. Lock held. */
+static void fire_timers(struct cpti_timer_thread *thread)
 {
-    struct cpti_timer_thread *thread = context;
-
-    cpti_lock_take(&thread->lock);
-    while (!thread->is_over) {
+    while (!thread->is_over && current == thread) {
         struct cpt_timer *timer = cpti_timers_first(&thread->timers);
 
         if (timer == NULL || timer->at_ns > cpti_now_ns()) {
@@ -38,18 +41,57 @@ static void *run(void *context)
         timer->fire(timer);
         cpti_lock_take(&thread->lock);
     }
+}
+
+/* The last thing that a thread does: so at most one waits to be joined. */
+static void *run(void *context)
+{
+    struct cpti_timer_thread *thread = context;
+    pthread_t before;
+    bool is_first = false;
+
+    current = thread;
+    cpti_lock_take(&thread->lock);
+    fire_timers(thread);
+    before = thread->ended;
+    is_first = !thread->has_ended;
+    thread->ended = pthread_self();
+    thread->has_ended = true;
+    if (--thread->thread_count == 0) {
+        (void)pthread_cond_signal(&thread->has_no_thread);
+    }
     cpti_lock_release(&thread->lock);
+    if (!is_first) {
+        (void)pthread_join(before, NULL);
+    }
     return NULL;
 }
 
 /* Lock held. */
-static cpt_status begin(struct cpti_timer_thread *thread)
+static cpt_status add_thread(struct cpti_timer_thread *thread)
 {
-    if (!thread->has_begun && pthread_create(&thread->thread, NULL, run, thread) != 0) {
+    pthread_t added;
+
+    if (thread->thread_count == CPTI_TIMER_THREADS_MAX ||
+        pthread_create(&added, NULL, run, thread) != 0) {
         return CPT_NO_MEMORY;
     }
-    thread->has_begun = true;
+    thread->thread_count++;
     return CPT_OK;
+}
+
+void cpti_timer_thread_blocks(void)
+{
+    struct cpti_timer_thread *thread = current;
+
+    if (thread == NULL) {
+        return;
+    }
+    cpti_lock_take(&thread->lock);
+    if (!thread->is_over && add_thread(thread) == CPT_OK) {
+        current = NULL;
+    }
+    cpti_lock_release(&thread->lock);
 }
 
 cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
@@ -59,7 +101,7 @@ cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&thread->lock);
-    status = begin(thread);
+    status = thread->thread_count == 0 ? add_thread(thread) : CPT_OK;
     if (status == CPT_OK) {
         status = cpti_timers_add(&thread->timers, timer, at_ns);
     }
@@ -78,21 +120,22 @@ bool cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer
 
 void cpti_timer_thread_stop(struct cpti_timer_thread *thread)
 {
-    bool has_begun = false;
-
     cpti_lock_take(&thread->lock);
-    has_begun = thread->has_begun;
     thread->is_over = true;
     (void)pthread_cond_signal(&thread->has_earlier);
+    while (thread->thread_count != 0) {
+        (void)pthread_cond_wait(&thread->has_no_thread, &thread->lock.mutex);
+    }
     cpti_lock_release(&thread->lock);
-    if (has_begun) {
-        (void)pthread_join(thread->thread, NULL);
+    if (thread->has_ended) {
+        (void)pthread_join(thread->ended, NULL);
     }
 }
 
 void cpti_timer_thread_deinit(struct cpti_timer_thread *thread)
 {
     (void)pthread_cond_destroy(&thread->has_earlier);
+    (void)pthread_cond_destroy(&thread->has_no_thread);
     cpti_lock_deinit(&thread->lock);
     cpti_timers_deinit(&thread->timers);
 }
