@@ -24,11 +24,13 @@
  * with fewer, since each has its stack. If it waits for the world outside, that ends by
  * itself, and there is no hurry: what else is needed waits for the valve.
  *
- * Where the system makes no more threads, a thread that blocks runs what is needed
- * itself, on top of its step, to a limited depth: cpti_pool_help_needed(). The step
- * then goes on only when that has returned, so this is the last resort, and only for
- * what is needed. Even that could wait for a lock that the step below it is the next to
- * get, as `done` of a request may.
+ * Where the system makes no more threads, the pool is tight, too; it tries again when
+ * the valve opens, when work comes, and when a thread blocks or has waited for a while.
+ * Meanwhile a thread that blocks runs what is needed itself, on top of its step, to a
+ * limited depth: cpti_pool_help_needed(). The step then goes on only when that has
+ * returned, so this is the last resort, and only for what is needed. Even that could
+ * wait for a lock that the step below it is the next to get, as `done` of a request
+ * may.
  *
  * The valve. What is needed is a guess: a step may wait for a request that some other
  * service, in the same process, is to answer, or for what a task of another request
@@ -301,7 +303,6 @@ static void count_block(struct cpti_pool *pool, struct cpti_place *place,
 void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait)
 {
     struct cpti_pool *pool = place->pool;
-    bool is_full = false;
 
     if (place->is_guest) {
         cpti_pool_stand_up(pool, place);
@@ -312,9 +313,8 @@ void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait)
     }
     cpti_lock_take(&pool->lock);
     count_block(pool, place, wait);
-    is_full = pool->blocked_count >= pool->block_max;
     cpti_lock_release(&pool->lock);
-    if (is_full) {
+    if (atomic_load(&pool->is_tight)) {
         set_valve(pool);
     }
     if (cpti_pool_has_work(pool)) {
@@ -355,13 +355,9 @@ void cpti_pool_unblock_thread(void)
     }
 }
 
-void cpti_pool_look_again(void)
+void cpti_pool_try_again(struct cpti_pool *pool)
 {
-    struct cpti_pool *pool =
-        cpti_pool_current_place != NULL ? cpti_pool_current_place->pool : NULL;
-
-    cpti_timer_thread_blocks();
-    if (pool == NULL || !atomic_load(&pool->is_tight)) {
+    if (!atomic_load(&pool->is_tight)) {
         return;
     }
     cpti_lock_take(&pool->lock);
@@ -369,6 +365,14 @@ void cpti_pool_look_again(void)
     cpti_pool_wake_one(pool);
     cpti_lock_release(&pool->lock);
     set_valve(pool);
+}
+
+void cpti_pool_look_again(void)
+{
+    cpti_timer_thread_blocks();
+    if (cpti_pool_current_place != NULL) {
+        cpti_pool_try_again(cpti_pool_current_place->pool);
+    }
 }
 
 /* Work that is needed, if @pool should have a thread for it, and got none; or NULL. */

@@ -202,6 +202,10 @@ struct cpt_work *cpti_pool_take_needed(struct cpti_pool *pool);
 /* Whether there is work that may run now, in a pool that may be tight. */
 bool cpti_pool_has_needed(struct cpti_pool *pool);
 
+/* There may have been no memory for a thread or a timer when the pool became tight. No
+ * lock held. */
+void cpti_pool_try_again(struct cpti_pool *pool);
+
 /* This thread, which has @place, blocks; it continues. */
 void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait);
 void cpti_pool_end_block(struct cpti_place *place);

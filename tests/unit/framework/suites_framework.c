@@ -15,6 +15,7 @@ extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_mutex_tests[];
 extern CU_TestInfo cpt_blocked_tests[];
+extern CU_TestInfo cpt_tight_tests[];
 extern CU_TestInfo cpt_timer_thread_tests[];
 extern CU_TestInfo cpt_kept_locks_tests[];
 extern CU_TestInfo cpt_monkey_tests[];
@@ -90,6 +91,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"targets", NULL, NULL, NULL, NULL, cpt_targets_tests},
     {"locks", NULL, NULL, NULL, NULL, cpt_mutex_tests},
     {"blocked", NULL, NULL, NULL, NULL, cpt_blocked_tests},
+    {"tight", NULL, NULL, NULL, NULL, cpt_tight_tests},
     {"timer thread", NULL, NULL, NULL, NULL, cpt_timer_thread_tests},
     {"locks that are kept", NULL, NULL, NULL, NULL, cpt_kept_locks_tests},
     {"what is given up", NULL, NULL, NULL, NULL, cpt_given_up_tests},

@@ -14,6 +14,7 @@
 #include "framework/pool/pool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -524,11 +525,12 @@ static void run_refused(struct cpt_work *work)
     struct refused *refused = (struct refused *)work;
     struct timespec until;
 
-    atomic_store(&create_failures, REFUSALS);
+    atomic_store(&create_failures, INT_MAX);
     for (int i = 0; i < REFUSALS; i++) {
         pool->block(pool, 1);
         pool->block(pool, 0);
     }
+    atomic_store(&create_failures, 0);
     refused->extra_before = cpti_pool_count(pool).extra;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 30;
