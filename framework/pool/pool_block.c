@@ -21,8 +21,10 @@
  *
  * If the reserve blocks as well, as what it runs waits for something within the
  * process, another thread becomes the reserve: no order of running these steps could do
- * with fewer, since each has its stack. If it waits for the world outside, that ends by
- * itself, and there is no hurry: what else is needed waits for the valve.
+ * with fewer, since each has its stack. If it waits for the world outside, it is
+ * *stalled*, which ends by itself: then another thread follows it at once only while
+ * fewer than worker_count are stalled, and from there on one at each tick, so that a
+ * lock beside them is handed over.
  *
  * Where the system makes no more threads, the pool is tight, too; it tries again when
  * the valve opens, when work comes, and when a thread blocks or has waited for a while.
@@ -34,11 +36,10 @@
  *
  * The valve. What is needed is a guess: a step may wait for a request that some other
  * service, in the same process, is to answer, or for what a task of another request
- * completes. So if no block ends for a while, one work of any kind may run: one that is
- * needed, then the newest, one that is needed, then the oldest, as what is waited for
- * was often begun by those who wait. The while is doubled each time that this was of
- * no use. Whatever the steps wait for is thus run at last, unless they wait for each
- * other.
+ * completes. So if no block ends for a while, one work of any kind may run: the newest,
+ * then the oldest, as what is waited for was often begun by those who wait. The while
+ * is doubled each time that this was of no use. Whatever the steps wait for is thus run
+ * at last, unless they wait for each other.
  *
  * Whatever makes work needed is written before the lock is taken or the state read, so
  * the protocol of sleeping (pool.c) holds for needed work, too: docs/models/tight.pml.
@@ -77,8 +78,8 @@ static void note_tight(struct cpti_pool *pool, bool is_tight)
     atomic_store(&pool->is_tight, is_tight);
     pool->tight_number++;
     pool->stalled_count = 0;
+    pool->stalled_max = pool->worker_count;
     pool->is_open = false;
-    pool->prefers_needed = true;
     pool->prefers_oldest = false;
     pool->seen_count = pool->ended_count;
     pool->postponed_count = 0;
@@ -94,7 +95,7 @@ static unsigned wanted_seats(const struct cpti_pool *pool)
     if (all != 0) {
         return all;
     }
-    return pool->stalled_count == 0 || pool->is_open ? 1 : 0;
+    return pool->stalled_count < pool->stalled_max || pool->is_open ? 1 : 0;
 }
 
 /* What is blocked, or the valve, has changed; the caller has left @left seats. Makes
@@ -153,8 +154,25 @@ static void look_at_valve(struct cpti_pool *pool)
     }
     pool->seen_count = pool->ended_count;
     pool->ticks_left = pool->valve_ticks;
-    (void)reseat(pool, 0);
-    cpti_pool_wake_one(pool);
+}
+
+/* Lets what is needed have a thread at each tick, and any work when the while is over.
+ * Lock held. */
+static void tick(struct cpti_pool *pool)
+{
+    const bool is_full = pool->stalled_count >= pool->stalled_max;
+    const bool is_over = --pool->ticks_left == 0;
+
+    if (is_full) {
+        pool->stalled_max = pool->stalled_count + 1;
+    }
+    if (is_over) {
+        look_at_valve(pool);
+    }
+    if (is_full || is_over) {
+        (void)reseat(pool, 0);
+        cpti_pool_wake_one(pool);
+    }
 }
 
 static void fire_valve(struct cpt_timer *timer)
@@ -163,8 +181,8 @@ static void fire_valve(struct cpt_timer *timer)
 
     cpti_lock_take(&pool->lock);
     pool->is_valve_set = false;
-    if (atomic_load(&pool->is_tight) && --pool->ticks_left == 0) {
-        look_at_valve(pool);
+    if (atomic_load(&pool->is_tight)) {
+        tick(pool);
     }
     cpti_lock_release(&pool->lock);
     set_valve(pool);
@@ -206,15 +224,8 @@ static struct cpt_work **find_next(struct cpti_pool *pool)
 {
     struct cpt_work **link = &pool->first;
 
-    if (!atomic_load(&pool->is_tight)) {
-        return link;
-    }
-    if (!pool->is_open || pool->prefers_needed) {
-        link = find_needed(pool);
-        if (!pool->is_open || *link != NULL) {
-            return link;
-        }
-        link = &pool->first;
+    if (!pool->is_open) {
+        return atomic_load(&pool->is_tight) ? find_needed(pool) : link;
     }
     while (!pool->prefers_oldest && *link != NULL && (*link)->next != NULL) {
         link = &(*link)->next;
@@ -222,15 +233,11 @@ static struct cpt_work **find_next(struct cpti_pool *pool)
     return link;
 }
 
-/* After one work, which is needed or not. The newest may be needed in each turn, so it
- * counts as such only if such a one was looked for. Lock held. */
-static void close_valve(struct cpti_pool *pool, bool is_needed)
+/* After one work. Lock held. */
+static void close_valve(struct cpti_pool *pool)
 {
-    const bool was_looked_for = pool->prefers_needed && is_needed;
-
     pool->is_open = false;
-    pool->prefers_needed = !was_looked_for;
-    pool->prefers_oldest ^= !was_looked_for;
+    pool->prefers_oldest = !pool->prefers_oldest;
     (void)reseat(pool, 0);
 }
 
@@ -259,7 +266,7 @@ struct cpt_work *cpti_pool_take_needed(struct cpti_pool *pool)
     if (*link != NULL) {
         work = take_at(pool, link);
         if (pool->is_open) {
-            close_valve(pool, cpti_work_is_needed(work));
+            close_valve(pool);
         }
     }
     cpti_lock_release(&pool->lock);

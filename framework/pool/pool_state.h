@@ -75,15 +75,15 @@ struct cpti_pool {
     unsigned stalled_count;   /* threads that wait for the world and made the pool tight
                                in this … */
     uint32_t tight_number;    /* … spell: how often it has become tight */
+    unsigned stalled_max;     /* how many do before what is needed waits for a tick */
     uint64_t ended_count;     /* blocks that have ended … */
     uint64_t seen_count;      /* … when the valve looked */
     unsigned postponed_count; /* how often it found some and waited on */
     unsigned valve_ticks;     /* how long it waits between two looks … */
     unsigned ticks_left;      /* … until the next one */
     bool is_valve_set;
-    bool is_open;        /* one work of any kind may run: */
-    bool prefers_needed; /* one that is needed, if there is any; */
-    bool prefers_oldest; /* else the oldest, or the newest */
+    bool is_open;        /* one work of any kind may run: … */
+    bool prefers_oldest; /* … the oldest, or the newest */
     struct cpt_timer valve;
 
     char pad2[CPTI_POOL_CACHE_LINE];

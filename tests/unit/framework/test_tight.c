@@ -18,6 +18,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,8 +119,209 @@ static void test_threads_are_made_later(void)
     run_short(2);
 }
 
+/* --- A lock that tasks hand over, beside threads that wait for the world --- */
+
+enum { STALLED = 4, LOCKING = 20, SOON_MS = 3000, ATTEMPTS = 3 };
+
+#define MS UINT64_C(1000000)
+
+CPT_VALUE(query, int);
+CPT_VALUE(page, int);
+
+static struct {
+    struct cpt_mutex *mutex;
+    struct cpt_pending *_Atomic disk; /* the first holder waits for it */
+    struct cpt_pending *_Atomic outside[STALLED + LOCKING];
+    atomic_int outside_count;
+    atomic_int turn_count; /* of the lock */
+    sem_t gone;
+} all;
+
+static cpt_status give(struct cpt_task *task)
+{
+    *cpt_output(task, page) = *cpt_input(task, query);
+    return CPT_OK;
+}
+
+/* Blocks until the test ends. */
+static cpt_status stall(struct cpt_task *task)
+{
+    struct cpt_pending *outside = cpt_defer(task, "outside");
+
+    atomic_store(&all.outside[atomic_fetch_add(&all.outside_count, 1)], outside);
+    (void)give(task);
+    return cpt_wait(task, outside);
+}
+
+static cpt_status wait_for_disk(struct cpt_task *task)
+{
+    struct cpt_pending *disk = cpt_defer(task, "disk");
+
+    atomic_store(&all.disk, disk);
+    return cpt_await(task, disk, give);
+}
+
+static cpt_status be_first(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, all.mutex), wait_for_disk);
+}
+
+static cpt_status have_turn(struct cpt_task *task)
+{
+    atomic_fetch_add(&all.turn_count, 1);
+    return give(task);
+}
+
+/* Has the lock until the request has ended. */
+static cpt_status lock(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, all.mutex), have_turn);
+}
+
+struct turn {
+    struct cpt_pending *lock;
+};
+
+static cpt_status stall_after_turn(struct cpt_task *task)
+{
+    struct turn *turn = cpt_state(task, struct turn);
+
+    atomic_fetch_add(&all.turn_count, 1);
+    cpt_mutex_release(turn->lock);
+    return stall(task);
+}
+
+/* Gives the lock back, and then waits for the world. */
+static cpt_status lock_and_stall(struct cpt_task *task)
+{
+    struct turn *turn = cpt_state(task, struct turn);
+
+    turn->lock = cpt_mutex_acquire(task, all.mutex);
+    return cpt_await(task, turn->lock, stall_after_turn);
+}
+
+#define ONE_TASK_GRAPH(name, run)                                                      \
+    static const struct cpt_task_def name##_tasks[] = {                                \
+        {#name, run, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};                \
+    static const struct cpt_graph name##_graph = {"S", CPT_GIVES(query),               \
+                                                  CPT_GIVES(page), name##_tasks, 1}
+
+ONE_TASK_GRAPH(first, be_first);
+ONE_TASK_GRAPH(stalling, stall);
+ONE_TASK_GRAPH(locking, lock);
+ONE_TASK_GRAPH(passing, lock_and_stall);
+
+static void note_gone(void *context)
+{
+    (void)context;
+    (void)sem_post(&all.gone);
+}
+
+static void start(const struct cpt_plan *plan)
+{
+    static const int input;
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = pool,
+                                                .input = &input,
+                                                .gone = note_gone};
+
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+}
+
+static struct cpt_plan *new_plan(const struct cpt_graph *graph)
+{
+    struct cpt_plan *plan = cpt_plan_new(graph, NULL, NULL);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    return plan;
+}
+
+/* Until @count has the @value, but not for ever. */
+static void wait_for_count(atomic_int *count, int value)
+{
+    const uint64_t until_ns = cpti_now_ns() + 60000 * MS;
+
+    while (atomic_load(count) < value && cpti_now_ns() < until_ns) {
+        (void)usleep(200);
+    }
+    CU_ASSERT_EQUAL(atomic_load(count), value);
+}
+
+/* One has the lock, others stand in its line; then all threads, and more, wait for the
+ * world. How long it takes until all had the lock. */
+static uint64_t run_turns_ms(const struct cpt_graph *graph, int outside_count)
+{
+    struct cpt_plan *plans[] = {new_plan(&first_graph), new_plan(graph),
+                                new_plan(&stalling_graph)};
+    uint64_t begin_ns = 0;
+    uint64_t end_ns = 0;
+
+    make_pool(1, STALLED - 2);
+    all.mutex = cpt_mutex_new("cache", NULL);
+    (void)sem_init(&all.gone, 0, 0);
+    atomic_store(&all.disk, NULL);
+    atomic_store(&all.turn_count, 0);
+    atomic_store(&all.outside_count, 0);
+    start(plans[0]);
+    while (atomic_load(&all.disk) == NULL) {
+        (void)usleep(100);
+    }
+    for (int i = 0; i < LOCKING; i++) {
+        start(plans[1]);
+    }
+    (void)usleep(5000); /* they stand in the line of the lock; else they do so later */
+    for (int i = 0; i < STALLED; i++) {
+        start(plans[2]);
+    }
+    wait_for_count(&all.outside_count, STALLED);
+    begin_ns = cpti_now_ns();
+    cpt_complete(atomic_load(&all.disk), CPT_OK);
+    wait_for_count(&all.turn_count, LOCKING);
+    end_ns = cpti_now_ns();
+    wait_for_count(&all.outside_count, outside_count);
+    for (int i = 0; i < outside_count; i++) {
+        cpt_complete(atomic_load(&all.outside[i]), CPT_OK);
+    }
+    for (int i = 0; i < 1 + LOCKING + STALLED; i++) {
+        CU_ASSERT_TRUE_FATAL(comes(&all.gone));
+    }
+    cpt_pool_free(pool);
+    cpt_mutex_free(all.mutex);
+    for (int i = 0; i < 3; i++) {
+        cpt_plan_free(plans[i]);
+    }
+    (void)sem_destroy(&all.gone);
+    return (end_ns - begin_ns) / MS;
+}
+
+static void check_turns(const struct cpt_graph *graph, int outside_count)
+{
+    uint64_t took_ms = UINT64_MAX;
+
+    for (int i = 0; i < ATTEMPTS && took_ms > SOON_MS; i++) {
+        took_ms = run_turns_ms(graph, outside_count);
+        printf("(%d ms) ", (int)took_ms);
+    }
+    CU_ASSERT_TRUE(took_ms <= SOON_MS);
+}
+
+static void test_turns_come_soon(void)
+{
+    check_turns(&locking_graph, STALLED);
+}
+
+static void test_turns_come_soon_though_each_stalls(void)
+{
+    check_turns(&passing_graph, STALLED + LOCKING);
+}
+
 extern CU_TestInfo cpt_tight_tests[];
 CU_TestInfo cpt_tight_tests[] = {
     {"threads that could not be made are made later", test_threads_are_made_later},
+    {"a lock is handed over soon, beside threads that wait for the world",
+     test_turns_come_soon},
+    {"also if each that had it waits for the world",
+     test_turns_come_soon_though_each_stalls},
     CU_TEST_INFO_NULL,
 };
