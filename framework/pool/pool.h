@@ -69,9 +69,14 @@ void cpti_pool_unblock_thread(void);
  * a timer when it began. */
 void cpti_pool_look_again(void);
 
-/* For a thread that blocks, before it sleeps: runs a work of its pool that is needed,
- * if no other thread could. false: there is none, or another could. */
-bool cpti_pool_help_needed(void);
+/* For a thread that blocks, before it sleeps: takes a work of its pool that is needed,
+ * if no other thread could run it, for cpti_pool_run_help(), which is to follow; first
+ * those of @owner, what it waits for (NULL: it is not known). NULL: there is none, or
+ * another thread could. */
+struct cpt_work *cpti_pool_take_help(const void *owner);
+
+/* On top of the step that blocks: this goes on only when it returns. */
+void cpti_pool_run_help(struct cpt_work *work);
 
 /* Work that waits in @executor, which may be a pool, has become needed. */
 void cpti_pool_note_needed(struct cpt_executor *executor);
@@ -80,6 +85,9 @@ void cpti_pool_note_needed(struct cpt_executor *executor);
  * give back: a hint. Made by framework/run, which knows what works are. With locks
  * held: it takes none. */
 bool cpti_work_is_needed(const struct cpt_work *work);
+
+/* Whether @work is of @owner, likewise. */
+bool cpti_work_is_of(const struct cpt_work *work, const void *owner);
 
 /* What a pool has counted since it was made. Any thread. */
 struct cpti_pool_counts {

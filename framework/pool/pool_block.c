@@ -29,10 +29,12 @@
  * Where the system makes no more threads, the pool is tight, too; it tries again when
  * the valve opens, when work comes, and when a thread blocks or has waited for a while.
  * Meanwhile a thread that blocks runs what is needed itself, on top of its step, to a
- * limited depth: cpti_pool_help_needed(). The step then goes on only when that has
- * returned, so this is the last resort, and only for what is needed. Even that could
- * wait for a lock that the step below it is the next to get, as `done` of a request
- * may.
+ * limited depth: cpti_pool_take_help(). The step then goes on only when that has
+ * returned, so this is the last resort, and only for what is needed; what the step
+ * itself waits for comes first, and the step gets no lock meanwhile. One deadlock is
+ * left: what runs on top wants a lock that the step below *has*, or what that does
+ * next. Not to run it could be a deadlock, too: the step below may wait for it, through
+ * others, and the pool does not know who waits for whom.
  *
  * The valve. What is needed is a guess: a step may wait for a request that some other
  * service, in the same process, is to answer, or for what a task of another request
@@ -382,8 +384,20 @@ void cpti_pool_look_again(void)
     }
 }
 
-/* Work that is needed, if @pool should have a thread for it, and got none; or NULL. */
-static struct cpt_work *take_if_short(struct cpti_pool *pool)
+/* Where the inbox links the next work of @owner, or NULL. Lock held. */
+static struct cpt_work **find_of(struct cpti_pool *pool, const void *owner)
+{
+    struct cpt_work **link = &pool->first;
+
+    while (*link != NULL && !cpti_work_is_of(*link, owner)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* Work that is needed, first that of @owner, if @pool should have a thread for it, and
+ * got none; or NULL. */
+static struct cpt_work *take_if_short(struct cpti_pool *pool, const void *owner)
 {
     struct cpt_work **link = NULL;
     struct cpt_work *work = NULL;
@@ -391,30 +405,33 @@ static struct cpt_work *take_if_short(struct cpti_pool *pool)
     cpti_lock_take(&pool->lock);
     if (pool->thread_count == pool->blocked_count && wanted_seats(pool) != 0) {
         gather(pool);
-        link = find_needed(pool);
+        link = find_of(pool, owner);
+        link = *link != NULL ? link : find_needed(pool);
         work = *link != NULL ? take_at(pool, link) : NULL;
     }
     cpti_lock_release(&pool->lock);
     return work;
 }
 
-bool cpti_pool_help_needed(void)
+struct cpt_work *cpti_pool_take_help(const void *owner)
 {
     struct cpti_place *place = cpti_pool_current_place;
     struct cpti_pool *pool = place != NULL ? place->pool : NULL;
-    struct cpt_work *work = NULL;
 
     if (pool == NULL || place->is_guest || !atomic_load(&pool->is_tight) ||
         place->help_depth == HELP_DEPTH_MAX) {
-        return false;
+        return NULL;
     }
-    work = take_if_short(pool);
-    if (work != NULL) {
-        place->help_depth++;
-        work->run(work);
-        place->help_depth--;
-    }
-    return work != NULL;
+    return take_if_short(pool, owner);
+}
+
+void cpti_pool_run_help(struct cpt_work *work)
+{
+    struct cpti_place *place = cpti_pool_current_place;
+
+    place->help_depth++;
+    work->run(work);
+    place->help_depth--;
 }
 
 void cpti_pool_note_needed(struct cpt_executor *executor)

@@ -762,18 +762,9 @@ static void run_work(struct cpt_work *work)
     run_or_watch(task->request, task);
 }
 
-bool cpti_work_is_needed(const struct cpt_work *work)
+const struct cpt_request *cpti_work_request(const struct cpt_work *work)
 {
-    const struct cpt_request *request =
-        work->run == run_work ? ((const struct cpt_task *)work)->request : NULL;
-
-    for (; request != NULL; request = request->nest.parent) {
-        if (atomic_load(&request->need_count) != 0 ||
-            atomic_load(&request->kept_locks) != 0 || request->nest.flight != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return work->run == run_work ? ((const struct cpt_task *)work)->request : NULL;
 }
 
 void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,

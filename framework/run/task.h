@@ -43,4 +43,7 @@ bool cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
  * caller. */
 void cpti_task_submit(struct cpt_task *task);
 
+/* Whose @work is; NULL: no request's. */
+const struct cpt_request *cpti_work_request(const struct cpt_work *work);
+
 #endif

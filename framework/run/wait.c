@@ -21,6 +21,9 @@
  *      B waits for a timer   (which has fired)
  *      A waits for B
  *
+ * A lock is not given to a buried step, which could not give it back: it has its turn
+ * when nothing runs on top of it any more.
+ *
  * The references to the request show that nothing can continue. Everything that can
  * still change the request holds one (request.h), and so do the steps that wait here.
  * If there are no other references, and each of these steps waits or is buried, nothing
@@ -35,6 +38,7 @@
 #include "cpt/base/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/resource.h"
 #include "framework/run/run.h"
 #include "framework/run/task.h"
 
@@ -105,6 +109,18 @@ void cpti_wait_end(struct cpt_task *task)
     (void)pthread_cond_signal(&task->wait->is_over);
 }
 
+bool cpti_wait_passes(const struct cpt_pending *pending, uint32_t number)
+{
+    struct cpti_wait *wait =
+        cpti_pending_starter(pending) == number + 1 ? pending->task->wait : NULL;
+    const bool passes = wait != NULL && wait->is_buried;
+
+    if (passes) {
+        wait->has_passed = true;
+    }
+    return passes;
+}
+
 /* Makes @task wait for @pending. 1: it waits; 0: @pending has ended; less than 0: there
  * is no memory. */
 static int begin(struct cpt_task *task, struct cpt_pending *pending)
@@ -125,6 +141,7 @@ static int begin(struct cpt_task *task, struct cpt_pending *pending)
         pending->await_number = task->await_number;
         task->wait = wait;
         wait->is_buried = false;
+        wait->has_passed = false;
         wait->is_counted = true;
         request->wait_count++;
         cpti_cancellable_add(request, &wait->cancellable);
@@ -178,23 +195,48 @@ static void sleep_a_while(struct cpti_wait *wait, uint64_t delay_ns)
                    cpt_clock_now_ns(cpt_clock_monotonic()) + delay_ns);
 }
 
-/* Runs other work of the executor on top, or what its pool needs where it has no other
- * thread; false: there was none. Lock held. */
-static bool help(struct cpt_task *task, bool helps)
+/* Nothing runs on top of the step of @task any more. Lock held. */
+static void surface(struct cpt_task *task)
 {
-    struct cpt_executor *executor = task->request->executor;
-    bool has_run = false;
+    struct cpt_pending *next = NULL;
 
-    task->wait->is_buried = true;
-    cpti_lock_release(&task->request->lock);
-    buried_count += helps;
-    has_run = helps ? executor->help(executor) != 0 : cpti_pool_help_needed();
-    buried_count -= helps;
-    cpti_lock_take(&task->request->lock);
     task->wait->is_buried = false;
+    if (task->wait->has_passed) {
+        task->wait->has_passed = false;
+        for (struct cpt_pending *at = task->oldest; at != NULL; at = next) {
+            next = at->next;
+            if (at->resource != NULL) {
+                at->resource->ask_again(at);
+            }
+        }
+    }
     if (!task->is_waiting) {
         uncount(task->wait);
     }
+}
+
+/* Runs other work of the executor on top, or what its pool needs where it has no other
+ * thread, first that of @owner; false: there was none. Lock held. */
+static bool help(struct cpt_task *task, const struct cpt_request *owner, bool helps)
+{
+    struct cpt_executor *executor = task->request->executor;
+    struct cpt_work *work = helps ? NULL : cpti_pool_take_help(owner);
+    bool has_run = work != NULL;
+
+    if (!helps && work == NULL) {
+        return false;
+    }
+    task->wait->is_buried = true;
+    cpti_lock_release(&task->request->lock);
+    if (helps) {
+        buried_count++;
+        has_run = executor->help(executor) != 0;
+        buried_count--;
+    } else {
+        cpti_pool_run_help(work);
+    }
+    cpti_lock_take(&task->request->lock);
+    surface(task);
     return has_run;
 }
 
@@ -208,12 +250,14 @@ static void look_again(struct cpt_request *request)
 
 /* CPT_OK: what the task waits for has ended; CPT_CANCELLED, CPT_INVALID: it will not.
  * Lock held. */
-static cpt_status wait_until_over(struct cpt_task *task, bool helps)
+static cpt_status wait_until_over(struct cpt_task *task,
+                                  const struct cpt_request *owner, bool helps)
 {
     struct cpt_request *request = task->request;
 
     while (task->is_waiting && !cpt_task_is_cancelled(task)) {
-        if (help(task, helps) || !task->is_waiting || cpt_task_is_cancelled(task)) {
+        if (help(task, owner, helps) || !task->is_waiting ||
+            cpt_task_is_cancelled(task)) {
             continue;
         }
         if (is_stuck(request)) {
@@ -245,6 +289,29 @@ void cpti_thread_unblock(struct cpt_executor *executor)
         executor->block(executor, 0);
     }
     cpti_pool_unblock_thread();
+}
+
+bool cpti_work_is_needed(const struct cpt_work *work)
+{
+    const struct cpt_request *request = cpti_work_request(work);
+
+    for (; request != NULL; request = request->nest.parent) {
+        if (atomic_load(&request->need_count) != 0 ||
+            atomic_load(&request->kept_locks) != 0 || request->nest.flight != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cpti_work_is_of(const struct cpt_work *work, const void *owner)
+{
+    const struct cpt_request *request = owner != NULL ? cpti_work_request(work) : NULL;
+
+    while (request != NULL && request != owner) {
+        request = request->nest.parent;
+    }
+    return request != NULL;
 }
 
 /* The request whose tasks end @pending; NULL: none does, or it is not known. Shared
@@ -289,12 +356,13 @@ static cpt_status check(struct cpt_task *task, const struct cpt_pending *pending
     return CPT_OK;
 }
 
-static cpt_status wait_and_end(struct cpt_task *task, bool helps)
+static cpt_status wait_and_end(struct cpt_task *task, const struct cpt_request *owner,
+                               bool helps)
 {
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&task->request->lock);
-    status = wait_until_over(task, helps);
+    status = wait_until_over(task, owner, helps);
     end(task, status);
     cpti_lock_release(&task->request->lock);
     return status;
@@ -313,7 +381,7 @@ static cpt_status wait_on_thread(struct cpt_task *task,
         cpti_pool_note_needed(needed->executor);
     }
     cpti_thread_block(executor, wait_of(pending));
-    status = wait_and_end(task, executor->block == NULL);
+    status = wait_and_end(task, needed, executor->block == NULL);
     cpti_thread_unblock(executor);
     if (needed != NULL) {
         atomic_fetch_sub(&needed->need_count, 1);

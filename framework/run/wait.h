@@ -16,7 +16,8 @@ struct cpti_wait {
                                             fails, or the task is given up */
     struct cpt_request *request;
     pthread_cond_t is_over;
-    bool is_buried;  /* its thread runs something else meanwhile */
+    bool is_buried;  /* its thread runs something else meanwhile, … */
+    bool has_passed; /* … and a lock was not given to its task therefore */
     bool is_counted; /* in cpt_request.wait_count */
     struct cpti_wait *next_spare;
     struct cpti_wait *next_made;
@@ -24,6 +25,13 @@ struct cpti_wait {
 
 /* What the blocked step of @task waits for has ended. Lock held. */
 void cpti_wait_end(struct cpt_task *task);
+
+/*
+ * Whether a lock that @pending waits for goes to the next one: something runs on top of
+ * the step that asked for it, of task @number, and that could not give it back before
+ * this has returned. When it has, the lock's ask_again() is called. Lock held.
+ */
+bool cpti_wait_passes(const struct cpt_pending *pending, uint32_t number);
 
 /* The request is about to be freed, and its arena with it: destroys its waits. */
 void cpti_wait_deinit(struct cpt_request *request);

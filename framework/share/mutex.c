@@ -45,6 +45,7 @@ struct waiter {
     struct locking *locking; /* of a task; NULL: a thread waits */
     uint64_t tenant;         /* the waiter; 0: none */
     bool is_queued;
+    bool is_passed; /* it had its turn while something ran on top of its task's step */
     /* Of a thread. */
     const struct cpt_request *request; /* whose clock is read; or NULL */
     uint64_t arrive_ns;
@@ -75,6 +76,8 @@ struct cpt_mutex {
     char name[];
 };
 
+static void ask_again(struct cpt_pending *pending);
+
 struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
 {
     const size_t bytes = strlen(name);
@@ -87,6 +90,7 @@ struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
     mutex->name_bytes = bytes;
     memcpy(mutex->name, name, bytes);
     cpti_resource_init(&mutex->resource, mutex->name, 1);
+    mutex->resource.ask_again = ask_again;
     cpti_lock_init(&mutex->lock, CPTI_RANK_MUTEX);
     TAILQ_INIT(&mutex->waiters);
     return mutex;
@@ -114,6 +118,13 @@ static void dequeue(struct cpt_mutex *mutex, struct waiter *waiter)
     TAILQ_REMOVE(&mutex->waiters, waiter, turn);
 }
 
+/* It had its turn, but could not take it. Lock of the queue held. */
+static void enqueue_first(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    waiter->is_queued = true;
+    TAILQ_INSERT_HEAD(&mutex->waiters, waiter, turn);
+}
+
 /* True: the mutex was free, and @tenant holds it now. */
 static bool try_to_take(struct cpt_mutex *mutex, uint64_t tenant)
 {
@@ -128,27 +139,37 @@ static bool try_to_take(struct cpt_mutex *mutex, uint64_t tenant)
     return true;
 }
 
-/* True: the mutex became free meanwhile, and the waiter holds it. False: the waiter is
- * in the queue. */
-static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
+/* True: the mutex became free meanwhile, and the waiter holds it. False: the waiter
+ * belongs in the queue. Lock of the queue held. */
+static bool take_or_contend(struct cpt_mutex *mutex, const struct waiter *waiter)
 {
     unsigned state = HELD;
 
-    cpti_lock_take(&mutex->lock);
     while (!atomic_compare_exchange_strong_explicit(&mutex->state, &state, CONTENDED,
                                                     memory_order_relaxed,
                                                     memory_order_relaxed) &&
            state != CONTENDED) {
         if (try_to_take(mutex, waiter->tenant)) {
-            cpti_lock_release(&mutex->lock);
             return true;
         }
         state = HELD;
     }
-    waiter->is_queued = true;
-    TAILQ_INSERT_TAIL(&mutex->waiters, waiter, turn);
-    cpti_lock_release(&mutex->lock);
     return false;
+}
+
+/* True: as above. False: the waiter is in the queue. */
+static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    bool is_taken = false;
+
+    cpti_lock_take(&mutex->lock);
+    is_taken = take_or_contend(mutex, waiter);
+    if (!is_taken) {
+        waiter->is_queued = true;
+        TAILQ_INSERT_TAIL(&mutex->waiters, waiter, turn);
+    }
+    cpti_lock_release(&mutex->lock);
+    return is_taken;
 }
 
 /* --- What tasks hold --- */
@@ -185,8 +206,24 @@ static void release_held(struct cpti_cancellable *cancellable)
 
 /* --- Handing over --- */
 
-/* Gives the mutex to @locking. False: the task no longer waits for it, or gets it no
- * more, as its request is over: then its wait ends here, with the reference of that. */
+/* The task cannot have it now, and asks again later. Lock of the request held. */
+static bool passes(struct locking *locking)
+{
+    struct cpt_mutex *mutex = locking->mutex;
+    const bool passes = locking->pending.status == CPT_WAITING &&
+                        cpti_wait_passes(&locking->pending, locking->held.task);
+
+    if (passes) {
+        cpti_lock_take(&mutex->lock);
+        locking->waiter.is_passed = true;
+        cpti_lock_release(&mutex->lock);
+    }
+    return passes;
+}
+
+/* Gives the mutex to @locking. False: the task cannot have it now; or it no longer
+ * waits for it, or gets it no more, as its request is over: then its wait ends here,
+ * with the reference of that. */
 static bool grant(struct locking *locking)
 {
     struct cpt_request *request = locking->pending.request;
@@ -195,6 +232,10 @@ static bool grant(struct locking *locking)
     bool is_wanted = false;
 
     cpti_lock_take(&request->lock);
+    if (passes(locking)) {
+        cpti_lock_release(&request->lock);
+        return false;
+    }
     is_wanted = locking->pending.status == CPT_WAITING && !cpti_locks_are_over(request);
     if (is_wanted) {
         hold(locking);
@@ -205,6 +246,13 @@ static bool grant(struct locking *locking)
     cpti_task_wake(owner);
     cpti_request_release(request);
     return is_wanted;
+}
+
+/* A thread has the mutex. Lock of the queue held. */
+static void grant_thread(struct waiter *waiter)
+{
+    waiter->arrive_ns = waiter->request != NULL ? cpti_record_now(waiter->request) : 0;
+    waiter->is_granted = true;
 }
 
 /* Hands the mutex to the first in the queue. Returns that waiter if it is a task's, for
@@ -229,9 +277,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
         atomic_store_explicit(&mutex->state, HELD, memory_order_release);
     }
     if (locking == NULL) {
-        waiter->arrive_ns =
-            waiter->request != NULL ? cpti_record_now(waiter->request) : 0;
-        waiter->is_granted = true;
+        grant_thread(waiter);
         (void)pthread_cond_signal(&waiter->has_come);
     }
     cpti_lock_release(&mutex->lock);
@@ -282,24 +328,44 @@ static uint64_t holder_of(struct cpt_mutex *mutex)
     return atomic_load_explicit(&mutex->resource.holder, memory_order_relaxed);
 }
 
-/* What a thread that waits does before it sleeps: true: it has run what it may wait
- * for. Lock of the queue held. */
-static bool help(struct cpt_mutex *mutex)
+/* Runs @work on top. Meanwhile the waiter is in no queue: if it had the mutex, it could
+ * not give it back before @work ends, which may want it, too. Then it has the first
+ * turn. Lock of the queue held. */
+static void run_help(struct cpt_mutex *mutex, struct waiter *waiter,
+                     struct cpt_work *work)
 {
-    bool has_run = false;
+    dequeue(mutex, waiter);
+    cpti_lock_release(&mutex->lock);
+    cpti_pool_run_help(work);
+    cpti_lock_take(&mutex->lock);
+    if (take_or_contend(mutex, waiter)) {
+        grant_thread(waiter);
+    } else {
+        enqueue_first(mutex, waiter);
+    }
+}
+
+/* What a thread that waits does before it sleeps; true: it has run what it may wait
+ * for. Lock of the queue held. */
+static bool help(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    struct cpt_work *work = NULL;
 
     cpti_lock_release(&mutex->lock);
     cpti_pool_look_again();
-    has_run = cpti_pool_help_needed();
     cpti_lock_take(&mutex->lock);
-    return has_run;
+    work = waiter->is_granted ? NULL : cpti_pool_take_help(NULL);
+    if (work != NULL) {
+        run_help(mutex, waiter, work);
+    }
+    return work != NULL;
 }
 
 static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
     cpti_lock_take(&mutex->lock);
     while (!waiter->is_granted) {
-        if (help(mutex) || waiter->is_granted) {
+        if (help(mutex, waiter) || waiter->is_granted) {
             continue;
         }
         cpti_cond_wait(&waiter->has_come, &mutex->lock,
@@ -391,14 +457,17 @@ static void cancel_locking(struct cpti_cancellable *cancellable)
     struct cpt_request *request = locking->pending.request;
     struct cpt_mutex *mutex = locking->mutex;
     bool was_queued = false;
+    bool was_passed = false;
 
     cpti_lock_take(&mutex->lock);
     was_queued = locking->waiter.is_queued;
     if (was_queued) {
         dequeue(mutex, &locking->waiter);
     }
+    was_passed = locking->waiter.is_passed;
+    locking->waiter.is_passed = false;
     cpti_lock_release(&mutex->lock);
-    if (was_queued) {
+    if (was_queued || was_passed) {
         cpti_request_release(request);
     }
 }
@@ -450,6 +519,34 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
     cpti_lock_release(&request->lock);
     if (is_over && is_taken) {
         unlock(locking->mutex); /* it was not taken by cpt_mutex_lock() */
+    }
+}
+
+/* As struct cpti_resource says. */
+static void ask_again(struct cpt_pending *pending)
+{
+    struct locking *locking = CPTI_CONTAINER(pending, struct locking, pending);
+    struct cpt_request *request = pending->request;
+    struct cpt_mutex *mutex = locking->mutex;
+    const bool is_over = cpti_locks_are_over(request);
+    bool was_passed = false;
+
+    cpti_lock_take(&mutex->lock);
+    was_passed = locking->waiter.is_passed;
+    locking->waiter.is_passed = false;
+    if (was_passed && !is_over && !take_or_contend(mutex, &locking->waiter)) {
+        enqueue_first(mutex, &locking->waiter);
+        was_passed = false;
+    }
+    cpti_lock_release(&mutex->lock);
+    if (was_passed) {
+        if (!is_over) {
+            hold(locking);
+        }
+        (void)cpti_pending_end(pending, is_over ? CPT_CANCELLED : CPT_OK,
+                               cpti_record_now(request));
+        (void)atomic_fetch_sub_explicit(&request->reference_count, 1,
+                                        memory_order_relaxed); /* not the last */
     }
 }
 

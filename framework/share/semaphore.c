@@ -22,6 +22,7 @@
 #include "framework/run/recording.h"
 #include "framework/run/resource.h"
 #include "framework/run/snapshot.h"
+#include "framework/run/wait.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct claim {
     /* Guarded by the lock of the semaphore. */
     TAILQ_ENTRY(claim) turn; /* of the queue or, later, of the holders */
     bool is_queued;
+    bool is_passed; /* it had its turn while something ran on top of its task's step */
 };
 
 TAILQ_HEAD(claims, claim);
@@ -52,6 +54,8 @@ struct cpt_semaphore {
     char name[];
 };
 
+static void ask_again(struct cpt_pending *pending);
+
 struct cpt_semaphore *cpt_semaphore_new(const char *name, uint32_t count,
                                         const struct cpt_alloc *alloc)
 {
@@ -66,6 +70,7 @@ struct cpt_semaphore *cpt_semaphore_new(const char *name, uint32_t count,
     semaphore->name_bytes = bytes;
     memcpy(semaphore->name, name, bytes);
     cpti_resource_init(&semaphore->resource, semaphore->name, count);
+    semaphore->resource.ask_again = ask_again;
     cpti_lock_init(&semaphore->lock, CPTI_RANK_MUTEX);
     semaphore->free_count = count;
     TAILQ_INIT(&semaphore->queue);
@@ -111,9 +116,24 @@ static void add_holder(struct claim *claim)
 
 /* --- Handing over --- */
 
-/* Gives one to @claim, taken off the queue. False: its task no longer waits for it, or
- * gets it no more, as its request is over: then its wait ends here, with the reference
- * of that. */
+/* Its task cannot have one now, and asks again later. Lock of the request held. */
+static bool passes(struct claim *claim)
+{
+    struct cpt_semaphore *semaphore = claim->semaphore;
+    const bool passes = claim->pending.status == CPT_WAITING &&
+                        cpti_wait_passes(&claim->pending, claim->held.task);
+
+    if (passes) {
+        cpti_lock_take(&semaphore->lock);
+        claim->is_passed = true;
+        cpti_lock_release(&semaphore->lock);
+    }
+    return passes;
+}
+
+/* Gives one to @claim, taken off the queue. False: its task cannot have it now; or it
+ * no longer waits for it, or gets it no more, as its request is over: then its wait
+ * ends here, with the reference of that. */
 static bool grant(struct claim *claim)
 {
     struct cpt_request *request = claim->pending.request;
@@ -123,6 +143,10 @@ static bool grant(struct claim *claim)
     bool is_wanted = false;
 
     cpti_lock_take(&request->lock);
+    if (passes(claim)) {
+        cpti_lock_release(&request->lock);
+        return false;
+    }
     is_wanted = claim->pending.status == CPT_WAITING && !cpti_locks_are_over(request);
     if (is_wanted) {
         cpti_held_add(&claim->held, claim->pending.task);
@@ -207,6 +231,7 @@ static void cancel_claim(struct cpti_cancellable *cancellable)
     struct cpt_request *request = claim->pending.request;
     struct cpt_semaphore *semaphore = claim->semaphore;
     bool was_queued = false;
+    bool was_passed = false;
 
     cpti_lock_take(&semaphore->lock);
     was_queued = claim->is_queued;
@@ -214,8 +239,10 @@ static void cancel_claim(struct cpti_cancellable *cancellable)
         claim->is_queued = false;
         TAILQ_REMOVE(&semaphore->queue, claim, turn);
     }
+    was_passed = claim->is_passed;
+    claim->is_passed = false;
     cpti_lock_release(&semaphore->lock);
-    if (was_queued) {
+    if (was_queued || was_passed) {
         cpti_request_release(request);
     }
 }
@@ -258,6 +285,38 @@ static void begin_wait(struct claim *claim, struct cpt_task *task, uint64_t hold
     pending->cancellable.cancel = cancel_claim;
     pending->cancellable.pending = pending;
     cpti_cancellable_add(task->request, &pending->cancellable);
+}
+
+/* As struct cpti_resource says. */
+static void ask_again(struct cpt_pending *pending)
+{
+    struct claim *claim = CPTI_CONTAINER(pending, struct claim, pending);
+    struct cpt_request *request = pending->request;
+    struct cpt_semaphore *semaphore = claim->semaphore;
+    const bool is_over = cpti_locks_are_over(request);
+    bool was_passed = false;
+
+    cpti_lock_take(&semaphore->lock);
+    was_passed = claim->is_passed;
+    claim->is_passed = false;
+    if (was_passed && !is_over && semaphore->free_count == 0) {
+        claim->is_queued = true;
+        TAILQ_INSERT_HEAD(&semaphore->queue, claim, turn);
+        was_passed = false;
+    } else if (was_passed && !is_over) {
+        semaphore->free_count--;
+        add_holder(claim);
+    }
+    cpti_lock_release(&semaphore->lock);
+    if (was_passed) {
+        if (!is_over) {
+            cpti_held_add(&claim->held, pending->task);
+        }
+        (void)cpti_pending_end(pending, is_over ? CPT_CANCELLED : CPT_OK,
+                               cpti_record_now(request));
+        (void)atomic_fetch_sub_explicit(&request->reference_count, 1,
+                                        memory_order_relaxed); /* not the last */
+    }
 }
 
 struct cpt_pending *cpt_semaphore_acquire(struct cpt_task *task,

@@ -45,7 +45,9 @@
 #define cpti_pool_block_thread   bench_locked_pool_block_thread
 #define cpti_pool_unblock_thread bench_locked_pool_unblock_thread
 #define cpti_pool_look_again     bench_locked_pool_look_again
-#define cpti_pool_help_needed    bench_locked_pool_help_needed
+#define cpti_pool_take_help      bench_locked_pool_take_help
+#define cpti_pool_run_help       bench_locked_pool_run_help
+#define cpti_pool_try_again      bench_locked_pool_try_again
 #define cpti_pool_note_needed    bench_locked_pool_note_needed
 
 #include "framework/pool/pool.c"

@@ -3,8 +3,8 @@
 /*
  * test_tight.c - pools whose threads block: what may run is run soon
  *
- * That no more threads can be made for a while; and a lock that tasks hand over beside
- * threads that wait for the world.
+ * That no more threads can be made for a while; a lock that tasks hand over beside
+ * threads that wait for the world; and locks where no thread can be made at all.
  */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
@@ -15,6 +15,7 @@
 #include "framework/cpt_runtime.h"
 #include "framework/pool/pool.h"
 
+#include <limits.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -130,6 +131,9 @@ CPT_VALUE(page, int);
 
 static struct {
     struct cpt_mutex *mutex;
+    struct cpt_mutex *other;
+    struct cpt_semaphore *semaphore;
+    struct cpt_plan *leaf;
     struct cpt_pending *_Atomic disk; /* the first holder waits for it */
     struct cpt_pending *_Atomic outside[STALLED + LOCKING];
     atomic_int outside_count;
@@ -217,16 +221,32 @@ static void note_gone(void *context)
     (void)sem_post(&all.gone);
 }
 
-static void start(const struct cpt_plan *plan)
+/* `done` takes the lock, too. */
+static void lock_at_end(struct cpt_request *request, void *context)
+{
+    (void)request;
+    (void)context;
+    cpt_mutex_lock(all.mutex);
+    cpt_mutex_unlock(all.mutex);
+}
+
+static void start_with(const struct cpt_plan *plan,
+                       void (*done)(struct cpt_request *request, void *context))
 {
     static const int input;
     const struct cpt_request_options options = {.struct_bytes = sizeof options,
                                                 .plan = plan,
                                                 .executor = pool,
                                                 .input = &input,
+                                                .done = done,
                                                 .gone = note_gone};
 
     CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+}
+
+static void start(const struct cpt_plan *plan)
+{
+    start_with(plan, NULL);
 }
 
 static struct cpt_plan *new_plan(const struct cpt_graph *graph)
@@ -316,6 +336,191 @@ static void test_turns_come_soon_though_each_stalls(void)
     check_turns(&passing_graph, STALLED + LOCKING);
 }
 
+/* --- Where no thread can be made, the step that goes on runs on top of another --- */
+
+enum { FEW = 6 };
+
+/* Holds the lock while it sleeps. */
+static cpt_status unlock(struct cpt_task *task)
+{
+    cpt_mutex_unlock(all.mutex);
+    return give(task);
+}
+
+static cpt_status lock_across(struct cpt_task *task)
+{
+    cpt_mutex_lock(all.mutex);
+    return cpt_await(task, cpt_sleep(task, "nap", MS / 10), unlock);
+}
+
+/* Blocks until it has the lock. */
+static cpt_status acquire_blocking(struct cpt_task *task)
+{
+    struct cpt_pending *own = cpt_mutex_acquire(task, all.mutex);
+    const cpt_status status = cpt_wait(task, own);
+
+    cpt_mutex_release(own);
+    (void)give(task);
+    return status;
+}
+
+/* The same with a semaphore, twice: the second time in the step that gives it back, on
+ * top of a step that waits for it. */
+static cpt_status take_again(struct cpt_task *task)
+{
+    struct turn *turn = cpt_state(task, struct turn);
+    cpt_status status = CPT_OK;
+
+    cpt_semaphore_release(turn->lock);
+    turn->lock = cpt_semaphore_acquire(task, all.semaphore);
+    status = cpt_wait(task, turn->lock);
+    cpt_semaphore_release(turn->lock);
+    (void)give(task);
+    return status;
+}
+
+static cpt_status keep_one(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "nap", MS / 10), take_again);
+}
+
+static cpt_status take_one(struct cpt_task *task)
+{
+    struct turn *turn = cpt_state(task, struct turn);
+
+    turn->lock = cpt_semaphore_acquire(task, all.semaphore);
+    return cpt_await(task, turn->lock, keep_one);
+}
+
+static cpt_status nap(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "nap", MS / 10), give);
+}
+
+ONE_TASK_GRAPH(napping, nap);
+ONE_TASK_GRAPH(across, lock_across);
+ONE_TASK_GRAPH(acquiring, acquire_blocking);
+ONE_TASK_GRAPH(counting, take_one);
+
+static void
+run_without_threads(const struct cpt_graph *one, const struct cpt_graph *other,
+                    void (*done)(struct cpt_request *request, void *context))
+{
+    struct cpt_plan *plans[] = {new_plan(one), new_plan(other),
+                                new_plan(&napping_graph)};
+    bool is_over = true;
+
+    make_pool(1, 1);
+    all.mutex = cpt_mutex_new("cache", NULL);
+    all.semaphore = cpt_semaphore_new("connection", 1, NULL);
+    (void)sem_init(&all.gone, 0, 0);
+    start(plans[2]); /* after that there is a thread for timers */
+    CU_ASSERT_TRUE_FATAL(comes(&all.gone));
+    atomic_store(&create_failures, INT_MAX);
+    for (int i = 0; i < 2 * FEW; i++) {
+        start_with(plans[i % 2], done);
+    }
+    for (int i = 0; i < 2 * FEW && is_over; i++) {
+        is_over = comes(&all.gone);
+    }
+    atomic_store(&create_failures, 0);
+    CU_ASSERT_TRUE_FATAL(is_over);
+    cpt_pool_free(pool);
+    cpt_mutex_free(all.mutex);
+    cpt_semaphore_free(all.semaphore);
+    for (int i = 0; i < 3; i++) {
+        cpt_plan_free(plans[i]);
+    }
+    (void)sem_destroy(&all.gone);
+}
+
+static void test_lock_again(void)
+{
+    run_without_threads(&across_graph, &across_graph, lock_at_end);
+}
+
+static void test_lock_again_beside_acquire(void)
+{
+    run_without_threads(&across_graph, &acquiring_graph, lock_at_end);
+}
+
+static void test_count_again(void)
+{
+    run_without_threads(&counting_graph, &counting_graph, NULL);
+}
+
+/* --- Where no thread can be made, what a step waits for comes first --- */
+
+/* Has one lock, and takes the other as it goes on. */
+static cpt_status take_both(struct cpt_task *task)
+{
+    cpt_mutex_lock(all.mutex);
+    cpt_mutex_unlock(all.mutex);
+    return give(task);
+}
+
+static cpt_status wait_and_take_both(struct cpt_task *task)
+{
+    struct cpt_pending *disk = cpt_defer(task, "disk");
+
+    atomic_store(&all.disk, disk);
+    return cpt_await(task, disk, take_both);
+}
+
+static cpt_status lock_other(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, all.other), wait_and_take_both);
+}
+
+/* Waits for its component, behind a step that wants the lock that it has. */
+static cpt_status lock_and_wait(struct cpt_task *task)
+{
+    struct cpt_pending *leaf = NULL;
+    cpt_status status = CPT_OK;
+
+    cpt_mutex_lock(all.mutex);
+    cpt_complete(atomic_load(&all.disk), CPT_OK);
+    leaf = cpt_spawn(task, "leaf", all.leaf, query, cpt_input(task, query));
+    status = cpt_wait(task, leaf);
+    cpt_mutex_unlock(all.mutex);
+    (void)give(task);
+    return status;
+}
+
+ONE_TASK_GRAPH(leaf, give);
+ONE_TASK_GRAPH(both, lock_other);
+ONE_TASK_GRAPH(waiting, lock_and_wait);
+
+static void test_own_first(void)
+{
+    struct cpt_plan *plans[] = {new_plan(&both_graph), new_plan(&waiting_graph),
+                                new_plan(&leaf_graph)};
+    bool is_over = false;
+
+    make_pool(1, 1);
+    all.mutex = cpt_mutex_new("cache", NULL);
+    all.other = cpt_mutex_new("index", NULL);
+    all.leaf = plans[2];
+    atomic_store(&all.disk, NULL);
+    (void)sem_init(&all.gone, 0, 0);
+    start(plans[0]);
+    while (atomic_load(&all.disk) == NULL) {
+        (void)usleep(100);
+    }
+    atomic_store(&create_failures, INT_MAX);
+    start(plans[1]);
+    is_over = comes(&all.gone) && comes(&all.gone);
+    atomic_store(&create_failures, 0);
+    CU_ASSERT_TRUE_FATAL(is_over);
+    cpt_pool_free(pool);
+    cpt_mutex_free(all.mutex);
+    cpt_mutex_free(all.other);
+    for (int i = 0; i < 3; i++) {
+        cpt_plan_free(plans[i]);
+    }
+    (void)sem_destroy(&all.gone);
+}
+
 extern CU_TestInfo cpt_tight_tests[];
 CU_TestInfo cpt_tight_tests[] = {
     {"threads that could not be made are made later", test_threads_are_made_later},
@@ -323,5 +528,9 @@ CU_TestInfo cpt_tight_tests[] = {
      test_turns_come_soon},
     {"also if each that had it waits for the world",
      test_turns_come_soon_though_each_stalls},
+    {"no threads: done takes the lock that a step below waits for", test_lock_again},
+    {"also one that waits by cpt_wait()", test_lock_again_beside_acquire},
+    {"also a semaphore that a step gives back and takes again", test_count_again},
+    {"no threads: what a step waits for comes first", test_own_first},
     CU_TEST_INFO_NULL,
 };
