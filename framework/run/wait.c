@@ -215,29 +215,38 @@ static void surface(struct cpt_task *task)
     }
 }
 
-/* Runs other work of the executor on top, or what its pool needs where it has no other
- * thread, first that of @owner; false: there was none. Lock held. */
-static bool help(struct cpt_task *task, const struct cpt_request *owner, bool helps)
+/* Runs @work of the thread's pool on top (NULL: other work of the executor); false:
+ * there was none. Lock held. */
+static bool run_on_top(struct cpt_task *task, struct cpt_work *work)
 {
     struct cpt_executor *executor = task->request->executor;
-    struct cpt_work *work = helps ? NULL : cpti_pool_take_help(owner);
-    bool has_run = work != NULL;
+    bool has_run = true;
 
-    if (!helps && work == NULL) {
-        return false;
-    }
     task->wait->is_buried = true;
     cpti_lock_release(&task->request->lock);
-    if (helps) {
+    if (work != NULL) {
+        cpti_pool_run_help(work);
+    } else {
         buried_count++;
         has_run = executor->help(executor) != 0;
         buried_count--;
-    } else {
-        cpti_pool_run_help(work);
     }
     cpti_lock_take(&task->request->lock);
     surface(task);
     return has_run;
+}
+
+/* Runs other work of the executor, or what the thread's pool needs where it has no
+ * other thread, first that of @owner; false: there was none. Lock held. */
+static bool help(struct cpt_task *task, const struct cpt_request *owner, bool helps)
+{
+    struct cpt_work *work = NULL;
+
+    if (helps && (run_on_top(task, NULL) || !task->is_waiting)) {
+        return true;
+    }
+    work = cpti_pool_take_help(owner);
+    return work != NULL && run_on_top(task, work);
 }
 
 /* Whether its thread can be replaced now. Lock held. */

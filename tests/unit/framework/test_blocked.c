@@ -773,7 +773,8 @@ static void test_oldest_at_last(void)
 static void test_without_more_threads(void)
 {
     static const cpt_task_fn runs[] = {wait_for_component, wait_for_nested,
-                                       wait_for_part, lock_briefly, lock_and_wait};
+                                       wait_for_part,      lock_briefly,
+                                       lock_and_wait,      wait_for_inline};
 
     has_no_threads = true;
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
