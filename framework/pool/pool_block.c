@@ -34,7 +34,9 @@
  * itself waits for comes first, and the step gets no lock meanwhile. One deadlock is
  * left: what runs on top wants a lock that the step below *has*, or what that does
  * next. Not to run it could be a deadlock, too: the step below may wait for it, through
- * others, and the pool does not know who waits for whom.
+ * others, and the pool does not know who waits for whom. What is not known to be needed
+ * is not run there: a step that waits for what another request completes goes on when a
+ * thread comes back, or can be made.
  *
  * The valve. What is needed is a guess: a step may wait for a request that some other
  * service, in the same process, is to answer, or for what a task of another request
