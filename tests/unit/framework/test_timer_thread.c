@@ -60,7 +60,7 @@ static cpt_status sleep_and_give(struct cpt_task *task)
 
 static cpt_status sleep_long(struct cpt_task *task)
 {
-    return cpt_await(task, cpt_sleep(task, "hour", 3600 * 1000 * MS), give);
+    return cpt_await(task, cpt_sleep(task, "hour", 3600000 * MS), give);
 }
 
 /* Holds the lock across naps until all others are late. */
