@@ -163,7 +163,9 @@ static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
         cpti_pool_wake_one(pool);
         return;
     }
-    cpti_pool_try_again(pool);
+    if (atomic_load(&pool->is_tight)) {
+        cpti_pool_try_again(pool);
+    }
     cpti_lock_take(&pool->lock);
     pool->spilled_count += place != NULL;
     cpti_pool_put_in_inbox(pool, work);

@@ -368,9 +368,6 @@ void cpti_pool_unblock_thread(void)
 
 void cpti_pool_try_again(struct cpti_pool *pool)
 {
-    if (!atomic_load(&pool->is_tight)) {
-        return;
-    }
     cpti_lock_take(&pool->lock);
     (void)reseat(pool, 0);
     cpti_pool_wake_one(pool);
@@ -380,9 +377,12 @@ void cpti_pool_try_again(struct cpti_pool *pool)
 
 void cpti_pool_look_again(void)
 {
+    struct cpti_pool *pool =
+        cpti_pool_current_place != NULL ? cpti_pool_current_place->pool : NULL;
+
     cpti_timer_thread_blocks();
-    if (cpti_pool_current_place != NULL) {
-        cpti_pool_try_again(cpti_pool_current_place->pool);
+    if (pool != NULL && atomic_load(&pool->is_tight)) {
+        cpti_pool_try_again(pool);
     }
 }
 

@@ -202,7 +202,7 @@ struct cpt_work *cpti_pool_take_needed(struct cpti_pool *pool);
 /* Whether there is work that may run now, in a pool that may be tight. */
 bool cpti_pool_has_needed(struct cpti_pool *pool);
 
-/* There may have been no memory for a thread or a timer when the pool became tight. No
+/* Of a tight pool: there may have been no memory for a thread or a timer so far. No
  * lock held. */
 void cpti_pool_try_again(struct cpti_pool *pool);
 
