@@ -83,7 +83,7 @@ struct cpti_culprit_scratch {
     unsigned char *edge; /* whether it is the caller's side of the visit's call */
     uint64_t *self_ns;   /* by root: of the visit that is open */
     uint64_t *edge_ns;
-    unsigned char *met;    /* by root: ENTERED, HAS_SELF, HAS_EDGE */
+    unsigned char *met;    /* by root: ENTERED, HAS_SELF, HAS_EDGE, IS_BLIND */
     struct cpt_bytes host; /* that the segment names */
     uint32_t *open;        /* roots of the open visits, outermost first */
     uint32_t *chain;       /* those of a segment */

@@ -14,9 +14,10 @@
 
 /* What a part counts. */
 enum cpti_structure_what {
-    CPTI_STRUCTURE_VISITS,   /* of an operation */
-    CPTI_STRUCTURE_BOTH,     /* with both calls */
-    CPTI_STRUCTURE_CALLED,   /* that make a call */
+    CPTI_STRUCTURE_VISITS, /* of an operation */
+    CPTI_STRUCTURE_KNOWN,  /* that not only the caller saw: so their calls are known */
+    CPTI_STRUCTURE_BOTH,   /* with both calls */
+    CPTI_STRUCTURE_CALLED, /* that make a call */
     CPTI_STRUCTURE_REPEATED, /* calls beyond the first */
     CPTI_STRUCTURE_FAILED,   /* although no call did */
     CPTI_STRUCTURE_BESIDE    /* with both calls, side by side */
@@ -68,6 +69,8 @@ struct cpti_structure_visit {
     bool has_begin;
     bool is_failed;
     bool has_failed_call;
+    bool is_blind; /* all of its time so far is a blind spot of its caller */
+    bool is_known; /* it has other time */
 };
 
 struct cpti_structure {

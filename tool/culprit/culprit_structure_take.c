@@ -302,28 +302,42 @@ static cpt_status add_call(struct cpti_structure *structure,
     return status;
 }
 
+/* Counts a visit of @operation; *@number is the part that it counts for. */
+static cpt_status count_visit(struct cpti_structure *structure,
+                              enum cpti_structure_what what, uint32_t operation,
+                              uint32_t *number)
+{
+    const struct cpti_structure_part part = {.what = what,
+                                             .parent = operation,
+                                             .child = CPTI_STRUCTURE_NONE,
+                                             .second = CPTI_STRUCTURE_NONE,
+                                             .entry = structure->entry,
+                                             .among = (uint32_t)structure->part_count};
+
+    return count_part(structure, &part, 1, number);
+}
+
 /* Ends the innermost visit. */
 static cpt_status close_visit(struct cpti_structure *structure, bool has_end,
                               uint64_t end_ns)
 {
     const struct cpti_structure_visit visit = structure->open[--structure->open_count];
-    const struct cpti_structure_part part = {.what = CPTI_STRUCTURE_VISITS,
-                                             .parent = visit.operation,
-                                             .child = CPTI_STRUCTURE_NONE,
-                                             .second = CPTI_STRUCTURE_NONE,
-                                             .entry = structure->entry,
-                                             .among = (uint32_t)structure->part_count};
     const size_t count = structure->call_count - visit.calls_at;
     uint32_t visits = CPTI_STRUCTURE_NONE;
-    cpt_status status = count_part(structure, &part, 1, &visits);
+    uint32_t known = CPTI_STRUCTURE_NONE;
+    cpt_status status =
+        count_visit(structure, CPTI_STRUCTURE_VISITS, visit.operation, &visits);
 
+    if (status == CPT_OK && (visit.is_known || !visit.is_blind)) {
+        status = count_visit(structure, CPTI_STRUCTURE_KNOWN, visit.operation, &known);
+    }
     if (count > 1) {
         qsort(structure->calls + visit.calls_at, count, sizeof *structure->calls,
               compare_calls);
     }
-    if (status == CPT_OK && count > 0 && visits != CPTI_STRUCTURE_NONE) {
+    if (status == CPT_OK && count > 0 && known != CPTI_STRUCTURE_NONE) {
         status =
-            count_calls(structure, visits, structure->calls + visit.calls_at, count);
+            count_calls(structure, known, structure->calls + visit.calls_at, count);
     }
     if (status == CPT_OK && visit.is_failed && !visit.has_failed_call) {
         status = count_cases(structure, CPTI_STRUCTURE_FAILED, visits,
@@ -475,8 +489,15 @@ static cpt_status take_segments(struct cpti_structure *structure,
         const struct marks marks = marks_of(path, i, &label);
 
         status = enter(structure, path, root, &marks);
-        if (status == CPT_OK && marks.is_failed && is_at_root(path, frame, root)) {
-            structure->open[structure->open_count - 1].is_failed = true;
+        if (status == CPT_OK) {
+            struct cpti_structure_visit *visit =
+                &structure->open[structure->open_count - 1];
+            const bool is_blind =
+                cpt_path_frame(path, frame)->kind == CPT_KIND_BLIND_SPOT;
+
+            visit->is_blind |= is_blind;
+            visit->is_known |= !is_blind;
+            visit->is_failed |= marks.is_failed && is_at_root(path, frame, root);
         }
     }
     while (structure->open_count > 0 && status == CPT_OK) {

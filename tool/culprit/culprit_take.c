@@ -30,6 +30,7 @@ enum {
     ENTERED = 1,
     HAS_SELF = 2,
     HAS_EDGE = 4,
+    IS_BLIND = 8, /* only the caller saw the call */
     EDGE_TEXT_BYTES = 600,
     CALLER_TEXT_BYTES = 16
 };
@@ -229,7 +230,8 @@ static cpt_status note_call(struct cpti_culprit *culprit, struct cpti_culprit_se
     return status == CPT_OK ? sample_add(culprit, set, node, 0) : status;
 }
 
-/* The time of the call of @root that is between services. */
+/* The time of the call of @root that is between services; of a call that only the
+ * caller saw, all, and so it is like others of its kind alone. */
 static cpt_status edge_add(struct cpti_culprit *culprit, struct cpti_culprit_set *set,
                            const struct cpt_path *path, uint32_t root)
 {
@@ -239,13 +241,18 @@ static cpt_status edge_add(struct cpti_culprit *culprit, struct cpti_culprit_set
     const uint32_t from = culprit->by == CPTI_CULPRIT_BY_EDGE
                               ? service
                               : scratch->services[scratch->roots[parent]];
+    const struct cpt_bytes operation = operation_of(culprit, path, root);
+    const bool is_blind = (scratch->met[root] & (IS_BLIND | HAS_SELF)) == IS_BLIND;
+    char text[EDGE_TEXT_BYTES];
     uint32_t node = 0;
     cpt_status status =
         node_of(culprit, from, cpt_path_frame_name(culprit->table, service),
                 CPT_KIND_NETWORK, &node);
 
+    (void)snprintf(text, sizeof text, "%.*s ‹blind spot›", (int)operation.bytes,
+                   operation.data);
     if (status == CPT_OK) {
-        status = node_of(culprit, node, operation_of(culprit, path, root),
+        status = node_of(culprit, node, is_blind ? cpt_bytes_of(text) : operation,
                          CPT_KIND_OTHER, &node);
     }
     return status == CPT_OK ? sample_add(culprit, set, node, scratch->edge_ns[root])
@@ -376,6 +383,9 @@ static cpt_status take_segments(struct cpti_culprit *culprit,
         if (scratch->edge[segment->frame] != 0) {
             scratch->edge_ns[root] += segment->duration_ns;
             scratch->met[root] |= HAS_EDGE;
+            if (cpt_path_frame(path, segment->frame)->kind == CPT_KIND_BLIND_SPOT) {
+                scratch->met[root] |= IS_BLIND;
+            }
         } else {
             scratch->self_ns[root] += segment->duration_ns;
             scratch->met[root] |= HAS_SELF;

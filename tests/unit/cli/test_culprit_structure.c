@@ -30,6 +30,7 @@ struct visit {
     bool are_beside;
     bool is_failed;
     bool has_failed_call; /* C fails, too */
+    bool is_blind;        /* only A saw it */
 };
 
 enum { VISITS = 3 };
@@ -86,7 +87,11 @@ static void make_path(struct cpt_path *path, const struct request *request)
         const struct visit *visit = &request->visits[i];
         const uint64_t at = 1000 * ((uint64_t)i + 1);
 
-        put(path, b, 20);
+        if (visit->is_blind) {
+            put_kind(path, b, CPT_KIND_BLIND_SPOT, 20);
+        } else {
+            put(path, b, 20);
+        }
         mark(path, at);
         if (visit->is_failed) {
             fail(path);
@@ -217,6 +222,27 @@ static void test_no_callers(void)
     other.visits[0].are_beside = true;
     culprit = compare(&usual, &other);
     CU_ASSERT_EQUAL(cpti_structure_row_count(cpti_culprit_structure(culprit)), 0);
+    cpti_culprit_free(culprit);
+}
+
+/* Visits of B that only A saw call C, for all that is known. */
+static void test_blind(void)
+{
+    const struct request usual = {.entry = "A: /",
+                                  .visit_count = 2,
+                                  .visits = {{.calls_c = true}, {.calls_c = true}}};
+    struct request other = usual;
+    struct cpti_culprit *culprit;
+
+    other.visits[0] = (struct visit){.is_blind = true};
+    culprit = compare(&usual, &other);
+    CU_ASSERT_EQUAL(cpti_structure_row_count(cpti_culprit_structure(culprit)), 0);
+    cpti_culprit_free(culprit);
+    other.visits[0].is_failed = true; /* that A saw */
+    culprit = compare(&usual, &other);
+    CU_ASSERT_EQUAL_FATAL(cpti_structure_row_count(cpti_culprit_structure(culprit)), 1);
+    CU_ASSERT_EQUAL(cpti_structure_row(cpti_culprit_structure(culprit), 0)->kind,
+                    CPTI_STRUCTURE_FAILURES);
     cpti_culprit_free(culprit);
 }
 
@@ -682,6 +708,7 @@ static void test_survives_no_memory(void)
 CU_TestInfo cpt_culprit_structure_tests[] = {
     {"by hand", test_by_hand},
     {"no callers", test_no_callers},
+    {"visits that only the caller saw", test_blind},
     {"the origin of failures", test_origin_of_failures},
     {"repeated calls", test_repeated},
     {"another mix", test_mix},
