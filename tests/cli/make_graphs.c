@@ -4,6 +4,7 @@
  * make_graphs.c - graph logs for the tests of the command line, always the same
  *
  *      make_graphs SERVICE [REQUESTS [FORCED [SHARE]]] > file
+ *      make_graphs F|X|Y|Z REQUESTS DELAY_MS SEED > file         (make_siblings.h)
  *
  * A calls B and C together and waits for both; then A2 puts the answers together. The
  * arms are control and treatment; in the treatment B2 takes 4 ms longer, so that half
@@ -38,12 +39,12 @@ static void must(cpt_status status)
     }
 }
 
-/* One run: up to two tasks, one after the other, and two calls. */
+/* One run: up to two tasks, one after the other, and three calls. */
 struct run {
     struct cpt_trace trace;
     struct cpt_trace_task tasks[2];
-    struct cpt_trace_call calls[2];
-    struct cpt_trace_await await;
+    struct cpt_trace_call calls[3];
+    struct cpt_trace_await awaits[2];
     struct cpt_trace_task *task_list[2];
     struct cpt_dag_run run;
     struct cpt_dag_arrival arrivals[3];
@@ -131,11 +132,11 @@ static void make_a(struct run *run, uint64_t number)
                                      .call = &run->calls[i],
                                      .arrive_ns = run->calls[i].arrive_ns};
     }
-    run->await = (struct cpt_trace_await){.call = &run->calls[last],
-                                          .block_ns = begin_ns + 2 * MS,
-                                          .arrive_ns = over_ns,
-                                          .resume_ns = over_ns};
-    run->tasks[0].last_await = &run->await;
+    run->awaits[0] = (struct cpt_trace_await){.call = &run->calls[last],
+                                              .block_ns = begin_ns + 2 * MS,
+                                              .arrive_ns = over_ns,
+                                              .resume_ns = over_ns};
+    run->tasks[0].last_await = &run->awaits[0];
     finish(run, "A: /", 2, 2);
 }
 
@@ -174,6 +175,22 @@ static void write_block(struct cpt_log_block *block)
     write_bytes(bytes.data, bytes.bytes);
 }
 
+static void write_graph(struct cpt_log_block *block, const struct cpt_record *record,
+                        uint64_t id, const struct run *run)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+
+    must(cpt_graph_encode(record, id, &run->records, NULL, &data, &bytes, NULL));
+    if (cpt_log_block_add(block, data, bytes) == CPT_LIMIT) {
+        write_block(block);
+        must(cpt_log_block_add(block, data, bytes));
+    }
+    cpt_alloc_free(NULL, data);
+}
+
+#include "make_siblings.h"
+
 static void add(struct cpt_log_block *block, char service, uint64_t number,
                 int is_forced, double share)
 {
@@ -191,21 +208,14 @@ static void add(struct cpt_log_block *block, char service, uint64_t number,
                                 .is_forced = is_forced,
                                 .is_random = 1,
                                 .is_local_root = service != 'A'};
-    unsigned char *data = NULL;
-    size_t bytes = 0;
 
     (service == 'A' ? make_a : service == 'B' ? make_b : make_c)(&run, number);
     record.latency_ns = run.trace.response_ns - run.trace.arrival_ns;
-    must(cpt_graph_encode(&record,
-                          id_of(number, service == 'A'   ? 2
-                                        : service == 'B' ? 0
-                                                         : 1),
-                          &run.records, NULL, &data, &bytes, NULL));
-    if (cpt_log_block_add(block, data, bytes) == CPT_LIMIT) {
-        write_block(block);
-        must(cpt_log_block_add(block, data, bytes));
-    }
-    cpt_alloc_free(NULL, data);
+    write_graph(block, &record,
+                id_of(number, service == 'A'   ? 2
+                              : service == 'B' ? 0
+                                               : 1),
+                &run);
 }
 
 int main(int argc, char **argv)
@@ -215,15 +225,23 @@ int main(int argc, char **argv)
     const long count = argc > 2 ? strtol(argv[2], NULL, 10) : REQUESTS;
     const long forced = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
     const double share = argc > 4 ? strtod(argv[4], NULL) : 0.25;
+    const int has_siblings = argc > 4 && strchr("FXYZ", argv[1][0]) != NULL;
 
-    if (argc < 2 || strchr("ABC", argv[1][0]) == NULL || count < 0 ||
+    if (argc < 2 || (strchr("ABC", argv[1][0]) == NULL && !has_siblings) || count < 0 ||
         count > REQUESTS_MAX || block == NULL) {
-        (void)fputs("usage: make_graphs A|B|C [REQUESTS [FORCED [SHARE]]]\n", stderr);
+        (void)fputs("usage: make_graphs A|B|C [REQUESTS [FORCED [SHARE]]]\n"
+                    "       make_graphs F|X|Y|Z REQUESTS DELAY_MS SEED\n",
+                    stderr);
         return 2;
     }
     write_bytes(header, cpt_graph_log_header(header));
     for (long i = 0; i < count; i++) {
-        add(block, argv[1][0], (uint64_t)i, i >= count - forced, share);
+        if (has_siblings) {
+            add_sibling(block, argv[1][0], (uint64_t)i, (uint64_t)forced * MS,
+                        (uint64_t)share);
+        } else {
+            add(block, argv[1][0], (uint64_t)i, i >= count - forced, share);
+        }
     }
     write_block(block);
     cpt_log_block_free(block);

@@ -112,6 +112,9 @@ static const char *noun_of(const struct folder *folder)
     if (folder->command != NULL && folder->command->is_in_folder != NULL) {
         return folder->command->folder_noun;
     }
+    if (folder->command != NULL && folder->command->has_log_folders) {
+        return "path or graph log";
+    }
     return has_trees(folder) ? "tree" : "path log";
 }
 

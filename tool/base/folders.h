@@ -17,7 +17,8 @@
  *
  * For a command that takes trees only, a folder stands for its trees in the same way;
  * for `cpt import`, for its files of spans; for those of kept graphs, for its graph
- * logs. Then path logs are skipped without a word.
+ * logs. Then path logs are skipped without a word. For `cpt culprit` it stands for
+ * both, of which graph_logs.h chooses.
  *
  * A folder may be hostile: its files and its depth have limits, and what is beyond them
  * is an error, as a part of the logs would give a wrong result.

@@ -21,14 +21,11 @@
 #include "tool/culprit/culprit_structure.h"
 #include "tool/culprit/nested_keys.h"
 #include "tool/folds/cluster_key.h"
-#include "tool/requests/diagnosis.h"
-#include "tool/gather/gather.h"
 #include "tool/requests/log_keys.h"
 #include "tool/requests/log_sample.h"
 #include "tool/requests/log_walk.h"
-#include "tool/requests/seen.h"
-#include "tool/requests/workers.h"
-#include "tool/select/select.h"
+#include "tool/log/graph_logs.h"
+#include "tool/requests/request_set.h"
 #include "tool/log/visits_record.h"
 #include "wire/cpt_log.h"
 
@@ -39,22 +36,10 @@
 /* Requests of each set; rows of text. */
 enum { REQUESTS_DEFAULT = 10000, ROWS_DEFAULT = 10 };
 
-/* One set of requests. */
-struct set {
-    const char *what;
-    const char *const *paths;
-    size_t path_count;
-    struct cpti_selection selection;
-    struct cpti_sample sample;
-    struct cpti_seen *seen; /* NULL: duplicates count */
-    struct cpti_gather_tally tally;
-    size_t visits_count;    /* records of the sample with all visits */
-    uint64_t damaged_count; /* … that cannot be read */
-};
-
 struct culprit_command {
     const struct cpti_arguments *arguments;
-    struct set sets[2];
+    struct cpti_request_set sets[2];
+    struct cpti_graph_logs logs[2]; /* inputs of the sets; of one if they share them */
     struct cpti_culprit *culprit;
     struct cpt_path *visits;              /* of one request */
     const struct cpti_culprit_kind *kind; /* who is looked for */
@@ -74,68 +59,10 @@ struct culprit_command {
 
 /* --- Records --- */
 
-/* Whether the record was not met before. Sets *@status if it fails. */
-static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
-                   int *status)
-{
-    struct set *set = walk->context;
-    struct cpti_seen_mark mark;
-    enum cpti_seen_result result;
-
-    if (set->seen == NULL) {
-        return true;
-    }
-    mark = cpti_seen_mark(set->seen, record, cpt_log_reader_bytes(walk->reader));
-    result = cpti_seen_add(set->seen, &mark, 0);
-    if (result == CPTI_SEEN_NO_MEMORY) {
-        *status = cpti_failed("out of memory; --keep-duplicates needs less");
-        return false;
-    }
-    set->tally.duplicate_count += result == CPTI_SEEN_BEFORE;
-    return result != CPTI_SEEN_BEFORE;
-}
-
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
-{
-    struct set *set = walk->context;
-    const enum cpti_selected selected = cpti_selection_counts(&set->selection, record);
-    int status = CPTI_EXIT_DONE;
-
-    cpti_gather_tally_add(&set->tally, selected);
-    if (selected != CPTI_SELECTED || !is_new(walk, record, &status)) {
-        return status;
-    }
-    return cpti_log_sample_add(walk, record, &set->sample, 1);
-}
-
-static int walk_file(struct set *set, const struct cpti_arguments *arguments,
-                     const char *file)
-{
-    struct cpti_selection *const selection = &set->selection;
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input,
-        .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .record = meet_record,
-        .context = set,
-        .selections = &selection,
-        .selection_count = 1,
-    };
-    int status = cpti_log_open(&input, file);
-
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    status = cpti_log_walk(&walk);
-    set->tally.record_count += walk.record_count + walk.passed_count;
-    cpti_input_close(&input);
-    return status;
-}
-
 /* Whether all records of both samples have all visits. */
 static bool has_visits(const struct culprit_command *command)
 {
-    const struct set *sets = command->sets;
+    const struct cpti_request_set *sets = command->sets;
 
     return sets[0].visits_count == sets[0].sample.count &&
            sets[1].visits_count == sets[1].sample.count;
@@ -208,78 +135,6 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
     return cpti_status_exit(status);
 }
 
-/* Says that no request was selected, and which term left none, as 'cpt diff' does. */
-static int say_none(const struct set *set)
-{
-    char left[CPTI_GATHER_LEFT_BYTES];
-    const bool is_diagnosed = cpti_gather_left_text(&set->tally, left)[0] == '\0' &&
-                              cpti_selection_has_terms(&set->selection) &&
-                              cpti_diagnosis_is_possible(set->paths, set->path_count);
-    const int status = cpti_failed(
-        "no request is selected for %s, of %" PRIu64 " record%s%s%s", set->what,
-        set->tally.record_count, set->tally.record_count == 1 ? "" : "s", left,
-        is_diagnosed ? "; left after each term:" : "");
-
-    if (is_diagnosed) {
-        cpti_diagnosis_print(&set->selection, set->paths, set->path_count);
-    }
-    return status;
-}
-
-/* Tells what does not count. */
-static void tell_left(const struct set *set)
-{
-    if (set->sample.met_count > set->sample.count) {
-        cpti_warn("%s: a sample of %zu of %" PRIu64 " requests", set->what,
-                  set->sample.count, set->sample.met_count);
-    }
-    if (set->tally.fragment_count > 0) {
-        cpti_warn("%s: %" PRIu64 " fragments are left out, of traces whose root was "
-                  "lost; --include-fragments takes them",
-                  set->what, set->tally.fragment_count);
-    }
-    if (set->tally.duplicate_count > 0) {
-        cpti_warn("%s: %" PRIu64 " records were given before, and do not count again",
-                  set->what, set->tally.duplicate_count);
-    }
-}
-
-static int gather_set(struct culprit_command *command, enum cpti_culprit_side side)
-{
-    struct set *set = &command->sets[side];
-    struct cpti_selection *selection = &set->selection;
-    int status = cpti_gather_percentiles(&selection, 1, set->paths, set->path_count,
-                                         cpti_processors());
-
-    if (status == CPTI_EXIT_DONE && !selection->keeps_duplicates) {
-        set->seen = cpti_seen_new(selection->seen_max);
-        status = set->seen != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
-    }
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    cpti_sample_init(&set->sample, (size_t)selection->sample_count, command->seed);
-    for (size_t i = 0; i < set->path_count; i++) {
-        status =
-            cpti_exit_last(status, walk_file(set, command->arguments, set->paths[i]));
-        if (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error")) {
-            cpti_sample_deinit(&set->sample);
-            set->sample.count = 0;
-            return status;
-        }
-    }
-    cpti_seen_free(set->seen);
-    set->seen = NULL;
-    tell_left(set);
-    if (set->sample.count == 0 && status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    if (set->sample.count == 0) {
-        return say_none(set);
-    }
-    return status;
-}
-
 /* A cpti_sampled_fn: whether a record has all visits, and how likely it was kept. */
 static int look_for_visits(void *context, const struct cpti_sampled *sampled,
                            const struct cpt_record *record, const struct cpt_path *path)
@@ -344,10 +199,18 @@ static int add_samples(struct culprit_command *command)
 static int check_kind(const struct culprit_command *command)
 {
     const bool has_replicas = command->kind->by == CPTI_CULPRIT_BY_REPLICA;
+    const bool has_graphs = command->logs[0].has_graphs || command->logs[1].has_graphs;
 
     for (unsigned i = 0; i < 2; i++) {
-        const struct set *set = &command->sets[i];
+        const struct cpti_request_set *set = &command->sets[i];
 
+        if (command->key == NULL && has_graphs &&
+            set->visits_count < set->sample.count) {
+            return cpti_usage("graph logs have all visits of a request, and %s has "
+                              "not: give graph logs, spans, or logs that 'cpt import "
+                              "--visits' wrote, as both",
+                              set->what);
+        }
         if (has_replicas && set->visits_count < set->sample.count) {
             return cpti_usage("option '--by replica': %s is a path log, which has no "
                               "hosts; give files of spans, or logs that 'cpt import "
@@ -364,8 +227,11 @@ static int check_kind(const struct culprit_command *command)
     }
     for (unsigned i = 0; has_replicas && i < 2; i++) {
         if (cpti_culprit_visits(command->culprit, i, true) == 0) {
-            return cpti_usage("option '--by replica': no span of %s names its host",
-                              command->sets[i].what);
+            return cpti_usage(
+                has_graphs ? "option '--by replica': no visit of %s names its host; "
+                             "graph logs have none"
+                           : "option '--by replica': no span of %s names its host",
+                command->sets[i].what);
         }
     }
     return CPTI_EXIT_DONE;
@@ -374,7 +240,7 @@ static int check_kind(const struct culprit_command *command)
 /* That no request has a value of the cluster. enum cpti_exit. */
 static int check_cluster(const struct culprit_command *command)
 {
-    const struct set *sets = command->sets;
+    const struct cpti_request_set *sets = command->sets;
 
     if (command->cluster == NULL ||
         command->unclustered < sets[0].sample.count + sets[1].sample.count) {
@@ -409,10 +275,10 @@ static void tell_missing(const struct culprit_command *command)
 static void tell_visits(const struct culprit_command *command)
 {
     const struct cpti_structure *structure = cpti_culprit_structure(command->culprit);
-    const struct set *sets = command->sets;
+    const struct cpti_request_set *sets = command->sets;
     const bool has_some = sets[0].visits_count + sets[1].visits_count > 0;
 
-    for (const struct set *set = sets; set < sets + 2; set++) {
+    for (const struct cpti_request_set *set = sets; set < sets + 2; set++) {
         if (set->damaged_count > 0) {
             cpti_warn("%s: %" PRIu64 " requests left out: damaged 'cpt.visits'",
                       set->what, set->damaged_count);
@@ -497,21 +363,16 @@ static int find_sets(struct culprit_command *command)
     const struct cpti_arguments *arguments = command->arguments;
     const bool has_selections =
         cpti_has(arguments, "base") || cpti_has(arguments, "new");
-    size_t at = 0;
 
     if (!has_selections && arguments->source_count != 2) {
         return cpti_usage("'cpt culprit' needs two logs or folders, or --base and "
                           "--new for two selections of the same logs");
     }
     for (size_t i = 0; i < 2; i++) {
-        struct set *set = &command->sets[i];
+        struct cpti_request_set *set = &command->sets[i];
         const char *expression = cpti_value(arguments, names[i]);
 
         set->what = names[i];
-        set->paths = arguments->operands + at;
-        set->path_count =
-            has_selections ? arguments->operand_count : arguments->sources[i].count;
-        at += has_selections ? 0 : set->path_count;
         if (has_selections && expression == NULL) {
             return cpti_usage("'cpt culprit' takes --base and --new together: the "
                               "option '--%s' is missing",
@@ -527,6 +388,40 @@ static int find_sets(struct culprit_command *command)
         }
     }
     return CPTI_EXIT_DONE;
+}
+
+/* Finds the logs of the sets, where graph logs are put into path logs. */
+static int open_logs(struct culprit_command *command)
+{
+    const struct cpti_arguments *arguments = command->arguments;
+    const bool is_shared = cpti_has(arguments, "base");
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct cpti_request_set *set = &command->sets[i];
+        struct cpti_graph_logs *logs = &command->logs[is_shared ? 0 : i];
+
+        if (i == 0 || !is_shared) {
+            status = cpti_exit_last(
+                status,
+                cpti_graph_logs_open(logs, arguments, i,
+                                     is_shared ? arguments->source_count : i + 1,
+                                     cpti_has(arguments, "graphs")));
+        }
+        set->paths = logs->inputs;
+        set->path_count = logs->count;
+        if (logs->has_graphs && cpti_selection_has_paths(&set->selection)) {
+            return cpti_usage("cpt culprit selects requests of graph logs by "
+                              "attributes and times, not by path(...)");
+        }
+    }
+    return status;
+}
+
+/* Whether a set has none. */
+static bool lacks_logs(const struct culprit_command *command)
+{
+    return command->sets[0].path_count == 0 || command->sets[1].path_count == 0;
 }
 
 static int init_command(struct culprit_command *command)
@@ -640,22 +535,29 @@ static int doubt_requests(struct culprit_command *command)
 
 static int judge(struct culprit_command *command)
 {
-    int status = CPTI_EXIT_DONE;
+    const struct cpti_arguments *arguments = command->arguments;
+    int status = open_logs(command);
+
+    if (status != CPTI_EXIT_DONE && (status == CPTI_EXIT_USAGE || lacks_logs(command) ||
+                                     cpti_has(arguments, "stop-at-error"))) {
+        return status;
+    }
 
     command->visits = cpt_path_new(NULL);
     if (command->visits == NULL) {
         return cpti_failed("out of memory");
     }
     for (unsigned i = 0; i < 2; i++) {
-        status = cpti_exit_last(status, gather_set(command, i));
+        status =
+            cpti_exit_last(status, cpti_request_set_read(&command->sets[i], arguments));
         if (status != CPTI_EXIT_DONE && command->sets[i].sample.count == 0) {
             return status;
         }
     }
-    command->cluster = cpti_value(command->arguments, "cluster");
+    command->cluster = cpti_value(arguments, "cluster");
     status = cpti_exit_last(status, compare(command));
     if (status == CPTI_EXIT_USAGE ||
-        (status != CPTI_EXIT_DONE && cpti_has(command->arguments, "stop-at-error"))) {
+        (status != CPTI_EXIT_DONE && cpti_has(arguments, "stop-at-error"))) {
         return status;
     }
     if (command->cluster == NULL && command->culprit != NULL &&
@@ -674,9 +576,8 @@ static int run(const struct cpti_arguments *arguments)
         status = judge(&command);
     }
     for (unsigned i = 0; i < 2; i++) {
-        cpti_selection_deinit(&command.sets[i].selection);
-        cpti_sample_deinit(&command.sets[i].sample);
-        cpti_seen_free(command.sets[i].seen);
+        cpti_request_set_deinit(&command.sets[i]);
+        cpti_graph_logs_deinit(&command.logs[i]);
     }
     cpti_culprit_free(command.culprit);
     cpti_nested_free(command.nested);
@@ -693,6 +594,7 @@ static const struct cpti_option options[] = {
      "who is looked for: service (the default), name, edge, operation, replica or "
      "attribute:KEY",
      CPTI_CULPRIT_KIND_WORDS},
+    {"graphs", 0, NULL, "a folder stands for its graph logs, also if it has path logs"},
     {"cluster", 0, "KEY",
      "deal the requests with one value of KEY together, as they resemble each other: "
      "an attribute, method, status or minute"},
@@ -713,6 +615,8 @@ static const struct cpti_example examples[] = {
      "the same from spans of Jaeger, Zipkin or OpenTelemetry"},
     {"cpt culprit --by name --base build=41 --new build=42 logs/",
      "which component a release made slower"},
+    {"cpt culprit --graphs --base build=41 --new build=42 logs/",
+     "the same by graph logs, which have calls that no request waited for, too"},
     {"cpt culprit --by attribute:tenant yesterday.cptlog now.cptlog",
      "whose requests became slower"},
     {0},
@@ -769,9 +673,9 @@ const struct cpti_command cpti_command_culprit = {
         "and operations that fail more or less often although no call of them does. It "
         "says how often that is in each set, and p, how often chance makes any such "
         "change as large; of at most 0.005 it is told. Requests are compared with "
-        "those of the same entry operation. Structure is compared only of spans and of "
-        "logs of 'cpt import --visits', and if all requests of a set were as likely to "
-        "be kept.",
+        "those of the same entry operation. Structure is compared only of spans, graph "
+        "logs and logs of 'cpt import --visits', and if all requests of a set were as "
+        "likely to be kept.",
     .description_rest =
         "With --by name the components of services are compared, with --by edge the "
         "calls of one service by another, with --by operation the methods of services, "
@@ -781,6 +685,15 @@ const struct cpti_command cpti_command_culprit = {
         "others, by the latencies of requests with one entry and method. An attribute "
         "each value of which is in one set only, as the arm of an experiment, is "
         "refused.\n"
+        "\n"
+        "Graph logs, which services write of some requests "
+        "(docs/format-graph-log.md), have all visits, on the path or not, and no "
+        "hosts. "
+        "Those of one set are joined, so give those of all services: a folder of them, "
+        "or files with --base and --new. A folder stands for its path logs, if it has "
+        "some; with --graphs, for its graph logs. A set of them is compared with one "
+        "of graph logs, spans or 'cpt import --visits', and not selected by "
+        "path(...).\n"
         "\n" CPTI_SELECT_TEXT " Only here requests of several entry services may be in "
         "one set.\n"
         "\n" CPTI_COUNT_TEXT "\n\n"
@@ -795,6 +708,7 @@ const struct cpti_command cpti_command_culprit = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .has_log_folders = true,
     .takes_spans = true,
     .takes_visits = true,
 };

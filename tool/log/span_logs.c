@@ -62,8 +62,8 @@ static bool ends_with(const char *name, const char *end)
 
 enum kind { IS_OTHER, IS_LOG, IS_SPANS };
 
-/* What the regular file @name in @directory is. */
-static enum kind kind_of(int directory, const char *name)
+/* What the regular file @name in @directory is; @takes_graphs: a graph log is a log. */
+static enum kind kind_of(int directory, const char *name, bool takes_graphs)
 {
     static const char *const endings[] = {".json.gz", ".jsonl.gz", ".ndjson.gz"};
     unsigned char head[CPTI_HEAD_BYTES];
@@ -89,6 +89,8 @@ static enum kind kind_of(int directory, const char *name)
     switch (cpti_input_kind_of(head, (size_t)bytes)) {
     case CPTI_INPUT_LOG:
         return IS_LOG;
+    case CPTI_INPUT_GRAPHS:
+        return takes_graphs ? IS_LOG : IS_OTHER;
     case CPTI_INPUT_GZIP:
         for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
             if (ends_with(name, endings[i])) {
@@ -108,7 +110,7 @@ static enum kind kind_of(int directory, const char *name)
 }
 
 /* A folder is what its first log or, without one, its first file of spans is. */
-static enum kind kind_of_folder(const char *path)
+static enum kind kind_of_folder(const char *path, bool takes_graphs)
 {
     DIR *entries = opendir(path);
     const struct dirent *entry;
@@ -118,7 +120,9 @@ static enum kind kind_of_folder(const char *path)
     while (entries != NULL && found != IS_LOG && count++ < ENTRIES_MAX &&
            (entry = readdir(entries)) != NULL) {
         const enum kind kind =
-            entry->d_name[0] == '.' ? IS_OTHER : kind_of(dirfd(entries), entry->d_name);
+            entry->d_name[0] == '.'
+                ? IS_OTHER
+                : kind_of(dirfd(entries), entry->d_name, takes_graphs);
 
         found = kind == IS_OTHER ? found : kind;
     }
@@ -128,7 +132,7 @@ static enum kind kind_of_folder(const char *path)
     return found;
 }
 
-static bool is_spans(const char *operand)
+static bool is_spans(const char *operand, bool takes_graphs)
 {
     struct stat about;
 
@@ -136,8 +140,9 @@ static bool is_spans(const char *operand)
         stat(operand, &about) != 0) {
         return false;
     }
-    return S_ISDIR(about.st_mode) ? kind_of_folder(operand) == IS_SPANS
-                                  : kind_of(AT_FDCWD, operand) == IS_SPANS;
+    return S_ISDIR(about.st_mode)
+               ? kind_of_folder(operand, takes_graphs) == IS_SPANS
+               : kind_of(AT_FDCWD, operand, takes_graphs) == IS_SPANS;
 }
 
 /* --- Importing --- */
@@ -180,7 +185,7 @@ int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
         const char *path;
         struct stat about;
 
-        if (!is_spans(arguments->operands[i])) {
+        if (!is_spans(arguments->operands[i], arguments->command->has_log_folders)) {
             continue;
         }
         path = name_log(arguments->operands[i]);

@@ -39,14 +39,10 @@ bool cpti_kept_recognise(const unsigned char *head, size_t bytes)
 /* NULL: @selection can be answered for each kept request alone. */
 static const char *refusal_of(const struct cpti_selection *selection)
 {
-    const struct cpti_expression *expression = &selection->expression;
-
-    for (size_t i = 0; i < expression->test_count; i++) {
-        if (expression->tests[i].subject == CPTI_SUBJECT_PATH) {
-            return "path(...)";
-        }
+    if (cpti_selection_has_paths(selection)) {
+        return "path(...)";
     }
-    return expression->percentile_count != 0 ? "pNN" : NULL;
+    return selection->expression.percentile_count != 0 ? "pNN" : NULL;
 }
 
 int cpti_kept_selection(const struct cpti_arguments *arguments,
@@ -120,6 +116,9 @@ bool cpti_kept_counts_record(const struct cpti_kept_options *options,
 {
     enum cpti_selected selected = CPTI_SELECTED;
 
+    if (options->takes_all) {
+        return true;
+    }
     if (options->wanted != NULL && !cpti_trace_is(id, options->wanted)) {
         return false;
     }

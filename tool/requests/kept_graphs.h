@@ -39,8 +39,10 @@ struct cpti_kept_graph {
     double probability;                     /* with which it was kept; 0: not known */
     const struct cpt_attribute *attributes; /* arm, region …; spans have none */
     size_t attribute_count;
+    const struct cpt_record *record;         /* of its entry, without a path */
     const struct cpt_dag *dag;               /* of recorded->shape */
     const struct cpt_dag_recorded *recorded; /* its frames, nodes and lines */
+    const struct cpt_dag_records *records;   /* of a graph log; NULL: of spans */
 };
 
 /* Takes a request. CPT_OK; CPT_LIMIT or CPT_END: it is left out, and counted; another
@@ -75,6 +77,8 @@ struct cpti_kept_options {
     /* Requests that count; NULL: all but fragments, and those whose tracing was forced.
      * With the latter each request counts 1, so none has a probability. */
     struct cpti_selection *selection;
+    bool
+        takes_all; /* the visitor selects: also forced ones and fragments are visited */
     const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
     void *context;

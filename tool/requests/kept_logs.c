@@ -172,6 +172,7 @@ static void put_id(const struct cpt_graph_request *request, char *text)
 /* A request, and what is said of it beside its dag. */
 struct visit {
     struct cpti_kept_logs *logs;
+    const struct cpt_graph_request *request;
     struct cpti_kept_graph *graph;
 };
 
@@ -185,6 +186,7 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
     visit->graph->latency_ns = latency_ns;
     visit->graph->dag = dag;
     visit->graph->recorded = recorded;
+    visit->graph->records = &visit->request->records;
     return visit->logs->options->visit(visit->logs->options->context, visit->graph);
 }
 
@@ -199,7 +201,8 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
                                     .start_unix_ns = record->start_unix_ns,
                                     .probability = record->probability,
                                     .attributes = record->attributes,
-                                    .attribute_count = record->attribute_count};
+                                    .attribute_count = record->attribute_count,
+                                    .record = record};
     cpt_status status = CPT_OK;
 
     put_id(request, id);
@@ -211,7 +214,7 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
         graph.probability = 0;
     }
     status = cpt_dag_draft_visit(NULL, &request->records, visit_dag,
-                                 &(struct visit){logs, &graph});
+                                 &(struct visit){logs, request, &graph});
     if (status == CPT_END || status == CPT_LIMIT || status == CPT_INVALID ||
         status == CPT_CORRUPT) {
         logs->counts->others++;

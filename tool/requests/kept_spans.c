@@ -40,13 +40,6 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
     struct cpti_kept_spans *kept = context;
     const struct cpti_span *root =
         cpti_spans_at(kept->spans, cpti_spans_root(kept->spans));
-    const struct cpti_kept_graph graph = {.id = kept->trace,
-                                          .service = root->service,
-                                          .method = root->operation,
-                                          .start_unix_ns = root->start_ns,
-                                          .latency_ns = latency_ns,
-                                          .dag = dag,
-                                          .recorded = recorded};
     const char *why = cpti_span_fragment_word(cpti_spans_fragment(kept->spans));
     const struct cpt_attribute attributes[] = {
         {.key = cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE),
@@ -62,6 +55,14 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                       .is_random = 1,
                                       .attributes = attributes,
                                       .attribute_count = 1 + (why != NULL)};
+    const struct cpti_kept_graph graph = {.id = kept->trace,
+                                          .service = root->service,
+                                          .method = root->operation,
+                                          .start_unix_ns = root->start_ns,
+                                          .latency_ns = latency_ns,
+                                          .record = &record,
+                                          .dag = dag,
+                                          .recorded = recorded};
     cpt_status status = CPT_OK;
 
     kept->is_visited = true;

@@ -501,6 +501,16 @@ void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection
     cpti_selection_deinit(from);
 }
 
+bool cpti_selection_has_paths(const struct cpti_selection *selection)
+{
+    for (size_t i = 0; i < selection->expression.test_count; i++) {
+        if (selection->expression.tests[i].subject == CPTI_SUBJECT_PATH) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct cpt_bytes cpti_selection_unseen(const struct cpti_selection *selection)
 {
     for (size_t i = 0; i < selection->expression.test_count; i++) {

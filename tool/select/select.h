@@ -183,6 +183,9 @@ bool cpti_selection_is_narrow(const struct cpti_selection *selection);
  * frees the memory of @from. */
 void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection *from);
 
+/* Whether a term asks for the path of a request. */
+bool cpti_selection_has_paths(const struct cpti_selection *selection);
+
 /* The first key that no record had; empty if there is no such key. */
 struct cpt_bytes cpti_selection_unseen(const struct cpti_selection *selection);
 
