@@ -33,7 +33,9 @@ struct making {
 
 static bool is_key(const struct making *making, uint32_t node)
 {
-    return cpt_path_frame(making->culprit->table, node)->kind == CPT_KIND_OTHER;
+    const unsigned kind = cpt_path_frame(making->culprit->table, node)->kind;
+
+    return kind == CPT_KIND_OTHER || kind == CPT_KIND_BLIND_SPOT;
 }
 
 static bool is_edge(const struct making *making, uint32_t node)

@@ -7,7 +7,7 @@
  *
  *      S                 a service; also its own time, self(S)
  *      '- B              the calls edge(S→B); of kind NETWORK
- *      |  '- operation   a key of the edge
+ *      |  '- operation   a key of the edge; of kind BLIND_SPOT, if only S saw the call
  *      '- operation      a key: samples of one frame and operation; of kind OTHER
  *         '- 17          its visits that visits of key 17 called; of kind CALL
  */

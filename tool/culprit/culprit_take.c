@@ -241,19 +241,15 @@ static cpt_status edge_add(struct cpti_culprit *culprit, struct cpti_culprit_set
     const uint32_t from = culprit->by == CPTI_CULPRIT_BY_EDGE
                               ? service
                               : scratch->services[scratch->roots[parent]];
-    const struct cpt_bytes operation = operation_of(culprit, path, root);
     const bool is_blind = (scratch->met[root] & (IS_BLIND | HAS_SELF)) == IS_BLIND;
-    char text[EDGE_TEXT_BYTES];
     uint32_t node = 0;
     cpt_status status =
         node_of(culprit, from, cpt_path_frame_name(culprit->table, service),
                 CPT_KIND_NETWORK, &node);
 
-    (void)snprintf(text, sizeof text, "%.*s ‹blind spot›", (int)operation.bytes,
-                   operation.data);
     if (status == CPT_OK) {
-        status = node_of(culprit, node, is_blind ? cpt_bytes_of(text) : operation,
-                         CPT_KIND_OTHER, &node);
+        status = node_of(culprit, node, operation_of(culprit, path, root),
+                         is_blind ? CPT_KIND_BLIND_SPOT : CPT_KIND_OTHER, &node);
     }
     return status == CPT_OK ? sample_add(culprit, set, node, scratch->edge_ns[root])
                             : status;

@@ -109,6 +109,51 @@ static void test_siblings(void)
     CU_ASSERT_TRUE(said >= 15);
 }
 
+/* --- Calls that only the caller saw --- */
+
+/* A calls five services; the spans of @lost in a hundred visits of B are lost. */
+static void add_lost(struct cpti_culprit *culprit, enum cpti_culprit_side side,
+                     uint64_t lost)
+{
+    static const char *const names[] = {"B: get", "C: get", "D: get", "E: get",
+                                        "F: get"};
+    struct cpt_path *path = cpt_path_new(NULL);
+    const uint32_t front = add(path, CPT_FRAME_NONE, "A: /");
+
+    for (int i = 0; i < 5; i++) {
+        const uint64_t ns = between(4 * MS, 6 * MS);
+
+        put(path, front, between(MS, 2 * MS));
+        if (i == 0 && between(0, 100) < lost) {
+            put_kind(path, add(path, front, names[i]), CPT_KIND_BLIND_SPOT, ns + MS);
+        } else {
+            (void)call(path, front, names[i], ns);
+        }
+    }
+    put(path, front, MS);
+    CU_ASSERT_EQUAL(cpti_culprit_add(culprit, side, path, 0), CPT_OK);
+    cpt_path_free(path);
+}
+
+/* B is as before, but more of its spans are lost, or all: its calls take no longer. */
+static void test_lost(void)
+{
+    numbers.state = test_random_seed("lost");
+    for (uint64_t lost = 0; lost <= 100; lost += 25) {
+        struct cpti_culprit *culprit = cpti_culprit_new(NULL, CPTI_CULPRIT_BY_SERVICE);
+
+        cpti_culprit_has_all_visits(culprit);
+        for (int i = 0; i < 800; i++) {
+            const enum cpti_culprit_side side = (enum cpti_culprit_side)(i % 2);
+
+            add_lost(culprit, side, side == CPTI_CULPRIT_NEW ? lost : lost / 5);
+        }
+        CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+        CU_ASSERT_NOT_EQUAL(cpti_culprit_verdict(culprit), CPTI_VERDICT_SURE);
+        cpti_culprit_free(culprit);
+    }
+}
+
 /* --- Chains --- */
 
 /* A chain of six services; the own time of the two at @slow is @factor times longer. */
@@ -316,6 +361,7 @@ static void test_nested_keys(void)
 
 extern CU_TestInfo cpt_culprit_doubt_tests[];
 CU_TestInfo cpt_culprit_doubt_tests[] = {
+    {"calls that only the caller saw", test_lost},
     {"siblings that are on the path less often", test_siblings},
     {"callers that may only wait", test_waiting},
     {"networks that are not seen", test_no_edges},
