@@ -186,6 +186,7 @@ void cpti_process_give(const struct cpti_process *process, struct cpti_span *spa
     span->host = process->host;
     span->hostname = process->hostname;
     span->process = 0;
+    cpti_tags_share(&span->tags, process->tags);
     if (process->host_rank == RANK_INSTANCE) {
         span->process = hash_text(1, process->service) | 1;
     } else if (process->is_known && process->host.bytes == 0) {
@@ -271,6 +272,41 @@ void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
     }
 }
 
+static struct cpti_tag_value tag_of(struct cpti_doc_value value)
+{
+    struct cpti_tag_value tag = {.text = {"", 0}};
+
+    switch (cpti_doc_type(value)) {
+    case CPTI_DOC_STRING:
+        tag.type = CPTI_TAG_TEXT;
+        tag.text = cpti_doc_string(value);
+        break;
+    case CPTI_DOC_BOOLEAN:
+        tag.type = CPTI_TAG_BOOL;
+        tag.is_true = cpti_doc_is_true(value);
+        break;
+    case CPTI_DOC_NUMBER:
+        tag.type = cpti_doc_integer(value, &tag.integer) ? CPTI_TAG_INTEGER
+                   : cpti_doc_real(value, &tag.real)     ? CPTI_TAG_REAL
+                                                         : CPTI_TAG_NONE;
+        break;
+    default:
+        break;
+    }
+    return tag;
+}
+
+void cpti_read_tag(const struct cpti_sink *sink, struct cpti_tag **tags,
+                   struct cpt_bytes key, struct cpti_doc_value value,
+                   bool is_of_process)
+{
+    uint32_t number = 0;
+
+    if (sink->tagging != NULL && cpti_tagging_has(sink->tagging, key, &number)) {
+        cpti_tag_note(sink->tagging, tags, number, tag_of(value), is_of_process);
+    }
+}
+
 void cpti_process_read(struct cpti_process *process, struct cpt_bytes key,
                        struct cpti_doc_value value)
 {
@@ -345,6 +381,9 @@ cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
 {
     size_t zeros = 0;
 
+    if (sink->tagging != NULL && sink->tagging->lacks_memory) {
+        return CPT_NO_MEMORY;
+    }
     span->number = sink->number++;
     if (span->id.bytes == 0) {
         sink->refused++;

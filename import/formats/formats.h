@@ -20,6 +20,7 @@
 
 #include "import/bytes/json.h"
 #include "import/spans/spans.h"
+#include "import/formats/tags.h"
 
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct cpti_sink {
     uint64_t unknown_fields; /* that OpenTelemetry's protocol 1.x does not have */
     bool has_unknown_around; /* some of them are where those with spans are */
     bool has_base64;         /* so are ids of this file */
+    struct cpti_tagging *tagging; /* which attributes are kept; NULL: none */
 };
 
 /*
@@ -149,6 +151,11 @@ bool cpti_attribute_matters(struct cpt_bytes key);
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value);
 
+/* Notes attribute @key among @tags, of a process or a span, if it is asked for. */
+void cpti_read_tag(const struct cpti_sink *sink, struct cpti_tag **tags,
+                   struct cpt_bytes key, struct cpti_doc_value value,
+                   bool is_of_process);
+
 /* What the process that made spans says of itself. All zero: nothing. */
 struct cpti_process {
     struct cpt_bytes service;
@@ -156,6 +163,7 @@ struct cpti_process {
     unsigned host_rank;
     uint64_t said;     /* of all attributes, whatever their order */
     uint64_t hostname; /* likewise, of that attribute alone; 0: it has none */
+    struct cpti_tag *tags;
     bool is_known;
 };
 
@@ -167,7 +175,7 @@ void cpti_process_note(struct cpti_process *process, struct cpt_bytes key,
 void cpti_process_read(struct cpti_process *process, struct cpt_bytes key,
                        struct cpti_doc_value value);
 
-/* Sets whose @span is, and by whose clock. */
+/* Sets whose @span is, and by whose clock; it shares the tags. */
 void cpti_process_give(const struct cpti_process *process, struct cpti_span *span);
 
 /* What cpti_span.rejected says, by a header tracestate: its member "ot=th:c;..." */

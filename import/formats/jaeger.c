@@ -64,20 +64,27 @@ static struct cpt_bytes dotted(struct cpt_bytes key, char text[FIELD_BYTES_MAX])
     return (struct cpt_bytes){text, key.bytes};
 }
 
-static struct cpti_process process_of(struct cpti_doc_value json)
+static struct cpti_process process_of(struct cpti_doc_value json,
+                                      const struct cpti_sink *sink)
 {
     struct cpti_process process = {.service = {"", 0}};
-    char key[FIELD_BYTES_MAX];
+    char text[FIELD_BYTES_MAX];
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(cpti_doc_get(json, "tags"), &member); is;
          is = cpti_doc_next(&member)) {
-        cpti_process_read(&process, cpti_doc_string(cpti_doc_get(member.value, "key")),
-                          cpti_doc_get(member.value, "value"));
+        const struct cpt_bytes key = cpti_doc_string(cpti_doc_get(member.value, "key"));
+        const struct cpti_doc_value value = cpti_doc_get(member.value, "value");
+
+        cpti_process_read(&process, key, value);
+        cpti_read_tag(sink, &process.tags, key, value, true);
     }
     for (bool is = cpti_doc_first(cpti_doc_get(json, "tag"), &member); is;
          is = cpti_doc_next(&member)) {
-        cpti_process_read(&process, dotted(member.key, key), member.value);
+        const struct cpt_bytes key = dotted(member.key, text);
+
+        cpti_process_read(&process, key, member.value);
+        cpti_read_tag(sink, &process.tags, key, member.value, true);
     }
     cpti_process_read(&process, cpt_bytes_of("service.name"),
                       cpti_doc_get(json, "serviceName"));
@@ -129,7 +136,8 @@ static cpt_status processes_grow(struct processes *processes)
 }
 
 static cpt_status processes_read(struct processes *processes,
-                                 struct cpti_doc_value json)
+                                 struct cpti_doc_value json,
+                                 const struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
 
@@ -139,7 +147,7 @@ static cpt_status processes_read(struct processes *processes,
             return CPT_NO_MEMORY;
         }
         processes->items[processes->count++] =
-            (struct process){member.key, process_of(member.value)};
+            (struct process){member.key, process_of(member.value, sink)};
     }
     if (processes->count > FEW) {
         qsort(processes->items, processes->count, sizeof(struct process), compare);
@@ -220,7 +228,8 @@ static void read_references(struct cpti_doc_value references, struct cpt_bytes t
     }
 }
 
-static void read_tag(struct cpti_doc_value tag, struct cpti_span *span)
+static void read_tag(struct cpti_doc_value tag, struct cpti_span *span,
+                     const struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
     struct cpt_bytes key = {"", 0};
@@ -234,25 +243,31 @@ static void read_tag(struct cpti_doc_value tag, struct cpti_span *span)
         }
     }
     cpti_read_attribute(span, key, value);
+    cpti_read_tag(sink, &span->tags, key, value, false);
 }
 
-static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
+static void read_tags(struct cpti_doc_value tags, struct cpti_span *span,
+                      const struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
-        read_tag(member.value, span);
+        read_tag(member.value, span, sink);
     }
 }
 
 /* The same of an object whose members are tags. */
-static void read_tag_fields(struct cpti_doc_value tags, struct cpti_span *span)
+static void read_tag_fields(struct cpti_doc_value tags, struct cpti_span *span,
+                            const struct cpti_sink *sink)
 {
-    char key[FIELD_BYTES_MAX];
+    char text[FIELD_BYTES_MAX];
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
-        cpti_read_attribute(span, dotted(member.key, key), member.value);
+        const struct cpt_bytes key = dotted(member.key, text);
+
+        cpti_read_attribute(span, key, member.value);
+        cpti_read_tag(sink, &span->tags, key, member.value, false);
     }
 }
 
@@ -282,11 +297,11 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
         } else if (cpti_is_key(member.key, "parentSpanID")) {
             old_parent = cpti_doc_string(member.value);
         } else if (cpti_is_key(member.key, "tags")) {
-            read_tags(member.value, &span);
+            read_tags(member.value, &span, sink);
         } else if (cpti_is_key(member.key, "tag")) {
-            read_tag_fields(member.value, &span);
+            read_tag_fields(member.value, &span, sink);
         } else if (cpti_is_key(member.key, "process")) {
-            const struct cpti_process process = process_of(member.value);
+            const struct cpti_process process = process_of(member.value, sink);
 
             cpti_process_give(&process, &span);
         } else if (cpti_is_key(member.key, "processID")) {
@@ -317,7 +332,7 @@ cpt_status cpti_jaeger_trace(struct cpti_doc_value trace, struct cpti_sink *sink
     cpt_status status = CPT_OK;
 
     processes_init(&processes);
-    status = processes_read(&processes, cpti_doc_get(trace, "processes"));
+    status = processes_read(&processes, cpti_doc_get(trace, "processes"), sink);
 
     for (bool is = cpti_doc_first(cpti_doc_get(trace, "spans"), &member);
          is && status == CPT_OK; is = cpti_doc_next(&member)) {

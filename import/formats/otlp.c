@@ -27,7 +27,27 @@
 #include "import/formats/formats.h"
 #include "import/formats/ids.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 enum { TRACE_DIGITS = 32, SPAN_DIGITS = 16, IDS = 3 /* of a span */ };
+
+/* Whether @text is a whole number, as protobuf writes those of 64 bits to JSON. */
+static bool read_integer(struct cpt_bytes text, int64_t *number)
+{
+    char digits[24];
+    char *end = digits;
+
+    if (text.bytes == 0 || text.bytes >= sizeof digits ||
+        (*text.data != '-' && (*text.data < '0' || *text.data > '9'))) {
+        return false;
+    }
+    (void)snprintf(digits, sizeof digits, "%.*s", (int)text.bytes, text.data);
+    errno = 0;
+    *number = strtoll(digits, &end, 10);
+    return errno == 0 && end == digits + text.bytes;
+}
 
 static struct cpti_doc_value value_of(struct cpti_doc_value any)
 {
@@ -40,9 +60,32 @@ static struct cpti_doc_value value_of(struct cpti_doc_value any)
     return value;
 }
 
+/* Notes attribute @key, of which the value is @any, if it is asked for. */
+static void read_tag(const struct cpti_sink *sink, struct cpti_tag **tags,
+                     struct cpt_bytes key, struct cpti_doc_value any,
+                     bool is_of_process)
+{
+    const struct cpti_doc_value whole = cpti_doc_get(any, "intValue");
+    struct cpti_tag_value value = {.type = CPTI_TAG_INTEGER, .text = {"", 0}};
+    uint32_t number = 0;
+
+    if (sink->tagging == NULL || !cpti_tagging_has(sink->tagging, key, &number)) {
+        return;
+    }
+    if (read_integer(cpti_doc_string(whole), &value.integer)) {
+        cpti_tag_note(sink->tagging, tags, number, value, is_of_process);
+    } else if (cpti_doc_type(whole) != CPTI_DOC_STRING) {
+        const struct cpti_doc_value real = cpti_doc_get(any, "doubleValue");
+
+        cpti_read_tag(sink, tags, key, real.owner != NULL ? real : value_of(any),
+                      is_of_process);
+    }
+}
+
 /* What spans of @resource have in common: their service, and whose clock. One that says
  * nothing is a process, too. */
-static struct cpti_span read_resource(struct cpti_doc_value resource)
+static struct cpti_span read_resource(struct cpti_doc_value resource,
+                                      const struct cpti_sink *sink)
 {
     struct cpti_process process = {.service = {"", 0}, .is_known = true};
     struct cpti_span common = {.id = {"", 0}};
@@ -50,21 +93,28 @@ static struct cpti_span read_resource(struct cpti_doc_value resource)
 
     for (bool is = cpti_doc_first(cpti_doc_get(resource, "attributes"), &member); is;
          is = cpti_doc_next(&member)) {
-        cpti_process_read(&process, cpti_doc_string(cpti_doc_get(member.value, "key")),
-                          value_of(cpti_doc_get(member.value, "value")));
+        const struct cpt_bytes key = cpti_doc_string(cpti_doc_get(member.value, "key"));
+        const struct cpti_doc_value any = cpti_doc_get(member.value, "value");
+
+        cpti_process_read(&process, key, value_of(any));
+        read_tag(sink, &process.tags, key, any, true);
     }
     cpti_process_give(&process, &common);
     return common;
 }
 
-static void read_attributes(struct cpti_doc_value attributes, struct cpti_span *span)
+static void read_attributes(struct cpti_doc_value attributes, struct cpti_span *span,
+                            const struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(attributes, &member); is;
          is = cpti_doc_next(&member)) {
-        cpti_read_attribute(span, cpti_doc_string(cpti_doc_get(member.value, "key")),
-                            value_of(cpti_doc_get(member.value, "value")));
+        const struct cpt_bytes key = cpti_doc_string(cpti_doc_get(member.value, "key"));
+        const struct cpti_doc_value any = cpti_doc_get(member.value, "value");
+
+        cpti_read_attribute(span, key, value_of(any));
+        read_tag(sink, &span->tags, key, any, false);
     }
 }
 
@@ -159,7 +209,7 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpti_span span,
         } else if (cpti_is_key(member.key, "traceState")) {
             span.rejected = cpti_read_tracestate(cpti_doc_string(member.value));
         } else if (cpti_is_key(member.key, "attributes")) {
-            read_attributes(member.value, &span);
+            read_attributes(member.value, &span, sink);
         } else if (cpti_is_key(member.key, "status")) {
             span.is_failed |= is_error(member.value);
         } else {
@@ -219,7 +269,8 @@ static cpt_status read_scopes(struct cpti_doc_value scopes,
 static cpt_status read_resource_spans(struct cpti_doc_value resource,
                                       struct cpti_sink *sink)
 {
-    const struct cpti_span common = read_resource(cpti_doc_get(resource, "resource"));
+    const struct cpti_span common =
+        read_resource(cpti_doc_get(resource, "resource"), sink);
     struct cpti_doc_member member;
     cpt_status status = CPT_OK;
 

@@ -205,6 +205,41 @@ static struct cpti_attribute read_value(struct fields *above, struct cpt_bytes m
     return value;
 }
 
+/* Notes attribute @key, of which the value is @message, if it is asked for. */
+static void read_tag(struct fields *above, const struct cpti_sink *sink,
+                     struct cpti_tag **tags, struct cpt_bytes key,
+                     struct cpt_bytes message, bool is_of_process)
+{
+    struct fields fields = fields_of(message);
+    struct cpti_tag_value value = {.text = {"", 0}};
+    uint32_t wanted = 0;
+    uint64_t number = 0;
+
+    if (sink->tagging == NULL || !cpti_tagging_has(sink->tagging, key, &wanted)) {
+        return;
+    }
+    while (next(&fields)) {
+        const uint32_t tag = fields.tag;
+
+        value.type = CPTI_TAG_NONE;
+        if (tag == cpti_otlp_AnyValue_string_value_tag) {
+            value.type =
+                take_bytes(&fields, &value.text) ? CPTI_TAG_TEXT : CPTI_TAG_NONE;
+        } else if (tag > cpti_otlp_AnyValue_double_value_tag) {
+            pass(&fields);
+        } else if (take_number(&fields, &number)) {
+            value.is_true = number != 0;
+            value.integer = (int64_t)number;
+            memcpy(&value.real, &number, sizeof value.real);
+            value.type = tag == cpti_otlp_AnyValue_bool_value_tag  ? CPTI_TAG_BOOL
+                         : tag == cpti_otlp_AnyValue_int_value_tag ? CPTI_TAG_INTEGER
+                                                                   : CPTI_TAG_REAL;
+        }
+    }
+    hand_up(above, &fields);
+    cpti_tag_note(sink->tagging, tags, wanted, value, is_of_process);
+}
+
 /* The value of the field at @at with @tag, if its length has one byte. NULL: it has
  * not, or there is no such field. */
 static const char *short_field(struct cpt_bytes message, size_t at, unsigned tag,
@@ -264,7 +299,7 @@ static bool take_attribute(struct fields *above, struct cpt_bytes *key,
 
 /* The service that a Resource names, and whose clock its spans have. */
 static void read_resource(struct fields *above, struct cpt_bytes message,
-                          struct cpti_process *process)
+                          struct cpti_process *process, const struct cpti_sink *sink)
 {
     struct fields fields = fields_of(message);
     struct cpt_bytes given;
@@ -275,6 +310,7 @@ static void read_resource(struct fields *above, struct cpt_bytes message,
             pass(&fields);
         } else if (take_attribute(&fields, &key, &given)) {
             cpti_process_note(process, key, read_value(&fields, given));
+            read_tag(&fields, sink, &process->tags, key, given, true);
         }
     }
     hand_up(above, &fields);
@@ -325,7 +361,8 @@ static void read_status(struct fields *above, struct cpti_span *span)
     hand_up(above, &fields);
 }
 
-static void read_span_field(struct fields *fields, struct raw_span *raw)
+static void read_span_field(struct fields *fields, struct raw_span *raw,
+                            const struct cpti_sink *sink)
 {
     struct cpt_bytes text = {"", 0};
     struct cpt_bytes given = {"", 0};
@@ -362,8 +399,11 @@ static void read_span_field(struct fields *fields, struct raw_span *raw)
         (void)take_number(fields, &raw->end_ns);
         break;
     case cpti_otlp_Span_attributes_tag:
-        if (take_attribute(fields, &text, &given) && cpti_attribute_matters(text)) {
-            cpti_note_attribute(&raw->span, text, read_value(fields, given));
+        if (take_attribute(fields, &text, &given)) {
+            if (cpti_attribute_matters(text)) {
+                cpti_note_attribute(&raw->span, text, read_value(fields, given));
+            }
+            read_tag(fields, sink, &raw->span.tags, text, given, false);
         }
         break;
     case cpti_otlp_Span_status_tag:
@@ -386,7 +426,7 @@ static cpt_status read_span(struct fields *above, struct cpt_bytes message,
     struct cpt_bytes trace;
 
     while (next(&fields)) {
-        read_span_field(&fields, &raw);
+        read_span_field(&fields, &raw, sink);
     }
     hand_up(above, &fields);
     if (above->damaged != NULL) {
@@ -443,7 +483,7 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
         if (fields.tag != cpti_otlp_ResourceSpans_resource_tag) {
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
-            read_resource(&fields, found, &process);
+            read_resource(&fields, found, &process, sink);
         }
     }
     hand_up(above, &fields);

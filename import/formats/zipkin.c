@@ -43,12 +43,14 @@ static struct cpti_process process_of(struct cpti_doc_value endpoint)
     return process;
 }
 
-static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
+static void read_tags(struct cpti_doc_value tags, struct cpti_span *span,
+                      const struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
         cpti_read_attribute(span, member.key, member.value);
+        cpti_read_tag(sink, &span->tags, member.key, member.value, false);
     }
 }
 
@@ -97,7 +99,7 @@ cpt_status cpti_zipkin_span(struct cpti_doc_value json, struct cpti_sink *sink)
         } else if (cpti_is_key(member.key, "remoteEndpoint")) {
             remote = service_of(member.value);
         } else if (cpti_is_key(member.key, "tags")) {
-            read_tags(member.value, &span);
+            read_tags(member.value, &span, sink);
         } else if (cpti_is_key(member.key, "annotations")) {
             is_version_1 |= have_endpoints(member.value);
         } else if (cpti_is_key(member.key, "binaryAnnotations")) {

@@ -137,6 +137,7 @@ static void join(struct cpti_span *span, const struct cpti_span *piece)
     fill(&span->operation, piece->operation);
     fill(&span->link, piece->link);
     fill(&span->note, piece->note);
+    span->tags = span->tags != NULL ? span->tags : piece->tags;
     fill_number(&span->request_bytes, piece->request_bytes);
     fill_number(&span->reply_bytes, piece->reply_bytes);
     fill_number(&span->rejected, piece->rejected);

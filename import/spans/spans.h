@@ -35,6 +35,7 @@
 #include <stdbool.h>
 
 struct cpt_path;
+struct cpti_tag;
 
 enum {
     CPTI_SPANS_MAX = 1 << 24,            /* of one trace */
@@ -74,17 +75,18 @@ struct cpti_span {
     uint64_t number;        /* in its file; for who adds it */
     uint64_t request_bytes; /* of the body of its call; 0: it does not say */
     uint64_t reply_bytes;
+    struct cpti_tag *tags;   /* attributes that were asked for; NULL: none; tags.h */
     uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
     uint32_t wait_count;     /* how many of its children are waits, if it tells */
     unsigned char kind;      /* enum cpti_span_kind */
     unsigned char peer_rank; /* for who fills it in: how good `peer` is */
-    bool has_time;  /* false: start or duration is missing, or makes no sense */
-    bool has_start; /* what there is of them if has_time is false */
-    bool has_duration;
-    bool is_async;    /* its parent did not wait for it (FOLLOWS_FROM) */
-    bool is_failed;   /* it says that it ended with an error */
-    bool is_wait;     /* it is no work: its parent waited, from its start to its end */
-    bool tells_waits; /* it computed at all times at which it did not say it waited */
+    bool has_time : 1;  /* false: start or duration is missing, or makes no sense */
+    bool has_start : 1; /* what there is of them if has_time is false */
+    bool has_duration : 1;
+    bool is_async : 1;    /* its parent did not wait for it (FOLLOWS_FROM) */
+    bool is_failed : 1;   /* it says that it ended with an error */
+    bool is_wait : 1;     /* it is no work: its parent waited, from start to end */
+    bool tells_waits : 1; /* it computed whenever it did not say that it waited */
 };
 
 /* X(name, sentence). Why spans are not in the tree of the root. */

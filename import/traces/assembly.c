@@ -12,6 +12,8 @@
  */
 #include "import/traces/assembly.h"
 
+#include "import/formats/tags.h"
+
 #include "cpt/cpt_arena.h"
 
 enum {
@@ -272,7 +274,8 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
         !copy_like(waiting, &span.operation, last->operation) ||
         !copy_like(waiting, &span.peer, last->peer) ||
         !copy_like(waiting, &span.host, last->host) ||
-        !copy(&waiting->arena, &span.note)) {
+        !copy(&waiting->arena, &span.note) ||
+        !cpti_tags_copy(&span.tags, last->tags, &waiting->arena)) {
         return CPT_NO_MEMORY;
     }
     status = reserve(assembly, waiting);

@@ -49,6 +49,7 @@ struct cpti_traces {
     struct cpti_doc *json;
     struct cpti_assembly *assembly;
     struct cpti_annotation *annotation; /* or NULL */
+    struct cpti_tagging tagging;        /* tags of the piece */
     uint64_t number;                    /* of the next span */
     bool has_base64;                    /* ids of the file are in it */
     bool has_read_all;
@@ -91,6 +92,9 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
     traces->annotation = options->annotation;
     traces->has_files = options->has_files;
     traces->has_read_all = true;
+    traces->tagging.keys = options->tag_keys;
+    traces->tagging.key_count = options->tag_key_count;
+    cpt_arena_init(&traces->tagging.arena, alloc, 0, 0);
     traces->waiting_bytes_max = options->waiting_bytes_max != 0
                                     ? options->waiting_bytes_max
                                     : WAITING_BYTES_MAX;
@@ -179,6 +183,7 @@ void cpti_traces_free(struct cpti_traces *traces)
     if (traces != NULL) {
         cpti_assembly_free(traces->assembly);
         cpti_doc_free(traces->json);
+        cpt_arena_deinit(&traces->tagging.arena);
         close_file(traces);
         cpt_alloc_free(traces->alloc, traces->known.slots);
         cpt_alloc_free(traces->alloc, traces);
@@ -352,6 +357,11 @@ static cpt_status read_piece(struct cpti_traces *traces,
     struct cpt_error found = {0};
     cpt_status status = CPT_OK;
 
+    cpt_arena_reset(&traces->tagging.arena, SIZE_MAX);
+    traces->tagging.lacks_memory = false;
+    if (traces->tagging.key_count > 0) {
+        sink.tagging = &traces->tagging;
+    }
     if (way != NULL) {
         traces->spans = NULL;
         sink.number = traces->number;

@@ -37,6 +37,10 @@ struct cpti_traces_options {
     uint64_t idle_bytes_max;
     /* what notes where the spans are in the text; NULL: nothing. Outlives the traces */
     struct cpti_annotation *annotation;
+    /* keys of attributes that become the tags of spans, up to CPTI_TAG_KEYS_MAX; they
+     * outlive the traces */
+    const struct cpt_bytes *tag_keys;
+    size_t tag_key_count;
     /* more files may come: the first one begins with cpti_traces_open(), and spans wait
      * until cpti_traces_finish() */
     bool has_files;

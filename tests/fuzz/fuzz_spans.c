@@ -11,6 +11,7 @@
 #include "cpt/cpt_path.h"
 #include "import/formats/annotation.h"
 #include "import/spans/span_explain.h"
+#include "import/formats/tags.h"
 #include "import/traces/traces.h"
 
 #include <stdlib.h>
@@ -92,6 +93,27 @@ static void check_inferred(struct cpti_spans *spans)
     must(status == CPT_OK || status == CPT_LIMIT);
 }
 
+/* Attributes that are asked for; as in the seeds. */
+static const struct cpt_bytes keys[] = {{"span.kind", 9}, {"hostname", 8}, {"a", 1}};
+
+static void check_tags(const struct cpti_spans *spans)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < cpti_spans_count(spans); i++) {
+        size_t count = 0;
+
+        for (const struct cpti_tag *tag = cpti_spans_at(spans, i)->tags; tag != NULL;
+             tag = tag->next) {
+            must(tag->key < sizeof keys / sizeof *keys);
+            must(tag->value.text.bytes <= CPTI_TAG_BYTES_MAX);
+            must(++count <= 2 * sizeof keys / sizeof *keys);
+            sum += cpti_id_hash(sum, tag->value.text); /* reads it */
+        }
+    }
+    must(sum == 0 || cpti_spans_count(spans) > 0);
+}
+
 static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
 {
     struct cpti_spans_report report;
@@ -101,6 +123,7 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
     if (cpti_spans_resolve(spans, &report) != CPT_OK) {
         return;
     }
+    check_tags(spans);
     root = cpti_spans_root(spans);
     must(report.dropped < cpti_spans_count(spans));
     must(cpti_spans_walk(spans, CPTI_SPANS_CRISP) == CPT_OK);
@@ -221,7 +244,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct cpti_traces_options options = {.read = read_some,
                                                 .context = &input,
                                                 .trace_bytes_max = PIECE_BYTES_MAX,
-                                                .waiting_bytes_max = WAITING_BYTES_MAX};
+                                                .waiting_bytes_max = WAITING_BYTES_MAX,
+                                                .tag_keys = keys,
+                                                .tag_key_count =
+                                                    sizeof keys / sizeof *keys};
     struct cpti_traces *traces = cpti_traces_new(&options);
     struct cpti_spans *spans = cpti_spans_new(NULL);
     struct cpt_path *path = cpt_path_new(NULL);

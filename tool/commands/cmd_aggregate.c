@@ -5,6 +5,7 @@
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
 #include "tool/log/tree_file.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_tree.h"
 
 static int run(const struct cpti_arguments *arguments)
@@ -43,6 +44,7 @@ static const struct cpti_option options[] = {
      "write a tree even if no request is selected, as may happen in one part of a "
      "large job"},
     CPTI_TREE_VERSION_OPTION,
+    CPTI_TAG_OPTION,
     {0},
 };
 

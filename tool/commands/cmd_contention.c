@@ -25,6 +25,7 @@
 #include "tool/gather/gather.h"
 #include "tool/requests/log_keys.h"
 #include "tool/requests/log_walk.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -415,6 +416,7 @@ static const struct cpti_option options[] = {
     {"requests", 0, NULL, "also list which request waited for which"},
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the longest rows"),
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -26,6 +26,7 @@
 #include "tool/requests/log_walk.h"
 #include "tool/log/graph_logs.h"
 #include "tool/requests/request_set.h"
+#include "tool/log/span_tags.h"
 #include "tool/log/visits_record.h"
 #include "wire/cpt_log.h"
 
@@ -195,6 +196,15 @@ static int add_samples(struct culprit_command *command)
 
 /* --- Who is looked for --- */
 
+/* How an attribute that no request has may come to them, if they may be of spans. */
+static const char *hint_of(const struct culprit_command *command)
+{
+    return has_visits(command) && !command->logs[0].has_graphs &&
+                   !command->logs[1].has_graphs
+               ? "; of spans, '--attribute' keeps it"
+               : "";
+}
+
 /* That a set lacks what is looked for, if it does. enum cpti_exit. */
 static int check_kind(const struct culprit_command *command)
 {
@@ -218,8 +228,9 @@ static int check_kind(const struct culprit_command *command)
                               set->what);
         }
         if (command->key != NULL && cpti_culprit_requests(command->culprit, i) == 0) {
-            const int status = cpti_usage("option '--by': no request of %s has '%s'",
-                                          set->what, cpti_quoted(command->key));
+            const int status =
+                cpti_usage("option '--by': no request of %s has '%s'%s", set->what,
+                           cpti_quoted(command->key), hint_of(command));
 
             cpti_log_keys_suggest(command->key, set->paths, set->path_count);
             return status;
@@ -246,8 +257,8 @@ static int check_cluster(const struct culprit_command *command)
         command->unclustered < sets[0].sample.count + sets[1].sample.count) {
         return CPTI_EXIT_DONE;
     }
-    (void)cpti_usage("option '--cluster': no request has '%s'",
-                     cpti_quoted(command->cluster));
+    (void)cpti_usage("option '--cluster': no request has '%s'%s",
+                     cpti_quoted(command->cluster), hint_of(command));
     cpti_log_keys_suggest(command->cluster, sets[0].paths, sets[0].path_count);
     return CPTI_EXIT_USAGE;
 }
@@ -606,6 +617,7 @@ static const struct cpti_option options[] = {
      "default: 1"},
     {"json", 'j', NULL, "print one JSON object"},
     CPTI_CAPPED_OPTION("the first rows"),
+    CPTI_TAG_OPTION,
     {0},
 };
 
@@ -619,6 +631,9 @@ static const struct cpti_example examples[] = {
      "the same by graph logs, which have calls that no request waited for, too"},
     {"cpt culprit --by attribute:tenant yesterday.cptlog now.cptlog",
      "whose requests became slower"},
+    {"cpt culprit --attribute user --cluster user --base arm=A --new arm=B --attribute "
+     "arm spans/",
+     "the arms of an experiment that were drawn by user, from spans"},
     {0},
 };
 
@@ -693,8 +708,8 @@ const struct cpti_command cpti_command_culprit = {
         "or files with --base and --new. A folder stands for its path logs, if it has "
         "some; with --graphs, for its graph logs. A set of them is compared with one "
         "of graph logs, spans or 'cpt import --visits', and not selected by "
-        "path(...).\n"
-        "\n" CPTI_SELECT_TEXT " Only here requests of several entry services may be in "
+        "path(...).\n" CPTI_TAG_TEXT "\n\n" CPTI_SELECT_TEXT
+        " Only here requests of several entry services may be in "
         "one set.\n"
         "\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has verdict (sure, either, unsure or none) and "

@@ -17,6 +17,7 @@
 #include "tool/table/capped.h"
 #include "tool/base/folders.h"
 #include "tool/base/output.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_tree.h"
 
 #include <stdbool.h>
@@ -483,6 +484,7 @@ static const struct cpti_option options[] = {
      "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
     {"html", 0, "FILE", "write a page for a browser to FILE, and print nothing"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include "tool/base/output.h"
 #include "tool/gather/gather.h"
 #include "tool/requests/log_walk.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 
@@ -92,6 +93,7 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write to FILE instead of standard output"},
     CPTI_CAPPED_OPTION("the largest lines"),
+    CPTI_TAG_OPTION,
     {0},
 };
 

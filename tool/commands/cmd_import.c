@@ -15,6 +15,7 @@
 #include "tool/log/moved_clocks.h"
 #include "tool/print/perfetto.h"
 #include "tool/log/span_records.h"
+#include "tool/log/span_tags.h"
 #include "tool/log/span_totals.h"
 #include "import/formats/annotation.h"
 #include "import/traces/traces.h"
@@ -52,9 +53,10 @@ struct import {
     enum cpti_span_mode mode;
     bool prints_sections;
     bool prints_calls;
-    struct cpti_output *log;          /* NULL: none is written */
-    struct cpti_span_records records; /* of it */
-    bool is_perfetto;                 /* it is a trace of Perfetto instead */
+    struct cpti_output *log;                      /* NULL: none is written */
+    struct cpti_span_records records;             /* of it */
+    struct cpt_bytes tag_keys[CPTI_TAG_KEYS_MAX]; /* of attributes that it gets */
+    bool is_perfetto; /* it is a trace of Perfetto instead */
     struct cpti_perfetto perfetto;
     struct cpti_output *copy;           /* NULL: nothing is annotated */
     struct cpti_annotation *annotation; /* likewise */
@@ -529,10 +531,12 @@ static int count_all(struct import *import)
 
 static int import_files(struct import *import, const struct cpti_arguments *arguments)
 {
-    const struct cpti_traces_options options = {.trace_bytes_max =
-                                                    import->trace_bytes_max,
-                                                .annotation = import->annotation,
-                                                .has_files = true};
+    const struct cpti_traces_options options = {
+        .trace_bytes_max = import->trace_bytes_max,
+        .annotation = import->annotation,
+        .tag_keys = import->records.tag_keys,
+        .tag_key_count = import->records.tag_key_count,
+        .has_files = true};
     int status = CPTI_EXIT_DONE;
 
     import->traces = cpti_traces_new(&options);
@@ -628,6 +632,11 @@ static int run(const struct cpti_arguments *arguments)
     int status = read_mode(arguments, &import.mode);
 
     if (status == CPTI_EXIT_DONE) {
+        import.records.tag_keys = import.tag_keys;
+        status =
+            cpti_span_tags(arguments, import.tag_keys, &import.records.tag_key_count);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status =
             cpti_whole_number(arguments, "trace-limit", 1, TRACE_LIMIT_MAX, &limit_mb);
         import.trace_bytes_max = (size_t)limit_mb * BYTES_PER_MB;
@@ -671,6 +680,7 @@ static const struct cpti_option options[] = {
     {"visits", 0, NULL,
      "write all visits of services to the log, too, on the path or not, for cpt "
      "culprit"},
+    CPTI_TAG_OPTION,
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
@@ -726,7 +736,7 @@ const struct cpti_command cpti_command_import = {
         "others until all files are read. Elements of Jaeger's \"data\" and lists of "
         "Zipkin are whole traces by themselves; one whose id came before is named. A "
         "span that was sent in pieces is put together.\n"
-        "\n"
+        "\n" CPTI_TAG_TEXT "\n\n"
         "--annotate writes the one FILE once more, byte for byte, but for an attribute "
         "cpt.path_ns of each span: its own nanoseconds on the critical path of its "
         "trace, or 0. One that is there is replaced. Only JSON; what was compressed is "

@@ -23,6 +23,7 @@
 #include "tool/print/record_print.h"
 #include "tool/select/select.h"
 #include "tool/requests/workers.h"
+#include "tool/log/span_tags.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -500,6 +501,7 @@ static const struct cpti_option options[] = {
      "wait for more records at the end of the log, until its writer has finished it "
      "and begins no other; also follow the next file of the same process, or a new "
      "file of the same name"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

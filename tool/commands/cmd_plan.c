@@ -9,6 +9,7 @@
 #include "tool/base/output.h"
 #include "tool/table/table.h"
 #include "tool/print/tree_print.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_sizing.h"
 #include "aggregate/cpt_tree.h"
 
@@ -307,6 +308,7 @@ static const struct cpti_option options[] = {
      "requests that arrive in a second, to print how long it takes"},
     {"json", 'j', NULL, "print one JSON object"},
     CPTI_CAPPED_WHOLE_OPTION,
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -8,6 +8,7 @@
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
 #include "tool/print/gain_print.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
@@ -227,6 +228,7 @@ static const struct cpti_option options[] = {
      "label each sample with the value of KEY in its requests: an attribute, method or "
      "status; may be repeated. Beyond 32 values the rarest become ‹other›"},
     {"quiet", 'q', NULL, "do not print the commands to look at it"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -15,6 +15,7 @@
 #include "tool/print/by_print.h"
 #include "tool/print/tree_print.h"
 #include "tool/folds/views.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_sizing.h"
 #include "aggregate/cpt_sample.h"
 #include "aggregate/cpt_tree.h"
@@ -527,6 +528,7 @@ static const struct cpti_option options[] = {
     {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100"},
     {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000"},
     {"top", 't', "COUNT", "rows of the last table to print; default: 10"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

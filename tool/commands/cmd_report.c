@@ -19,6 +19,7 @@
 #include "tool/base/output.h"
 #include "tool/table/table.h"
 #include "tool/print/tree_print.h"
+#include "tool/log/span_tags.h"
 #include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
@@ -503,6 +504,7 @@ static const struct cpti_option options[] = {
      "write the whole report to FILE for a browser, and print nothing"},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},
     {"new", 'n', "EXPR", "with --html and --base: the requests to compare"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

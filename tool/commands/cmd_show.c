@@ -22,6 +22,7 @@
 #include "tool/select/select.h"
 #include "tool/print/waterfall.h"
 #include "tool/requests/workers.h"
+#include "tool/log/span_tags.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -354,6 +355,7 @@ static const struct cpti_option options[] = {
     {"ascii", 0, NULL, "draw with '#' and '-'"},
     {"perfetto", 0, "FILE",
      "draw nothing; write the path to FILE as a trace for ui.perfetto.dev"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -5,6 +5,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/requests/kept_graphs.h"
+#include "tool/log/span_tags.h"
 #include "tool/web/web_server.h"
 #include "tool/web/web_whatif.h"
 
@@ -82,6 +83,7 @@ static const struct cpti_option options[] = {
      "sliders; may be repeated"},
     {"graphs-max", 0, "NUMBER",
      "keep graphs of this many nodes and edges in memory; default: 33554432, 2 GB"},
+    CPTI_TAG_OPTION,
     {0},
 };
 

@@ -147,26 +147,60 @@ static bool is_spans(const char *operand, bool takes_graphs)
 
 /* --- Importing --- */
 
-/* Runs cpt import -o @path -- @operand, with all visits if @takes_visits. */
-static int import_into(const char *path, const char *operand, bool takes_visits)
-{
-    char output[] = "--output";
-    char visits[] = "--visits";
-    char end[] = "--";
-    char *to = strdup(path);
-    char *from = strdup(operand);
-    char *const words[] = {visits, output, to, end, from};
-    char *const *first = takes_visits ? words : words + 1;
-    struct cpti_arguments arguments;
-    int status = CPTI_EXIT_FAILED;
+/* The words of a command line; owned. */
+struct words {
+    char **all;
+    size_t count;
+    bool lacks_memory;
+};
 
-    if (to == NULL || from == NULL) {
-        free(to);
-        free(from);
-        return cpti_failed("out of memory");
+static void add_word(struct words *words, const char *word)
+{
+    char *copy = words->all != NULL ? strdup(word) : NULL;
+
+    words->lacks_memory |= copy == NULL;
+    if (copy != NULL) {
+        words->all[words->count++] = copy;
     }
-    status = cpti_arguments_init(&arguments, &cpti_command_import, takes_visits ? 5 : 4,
-                                 first);
+}
+
+static void words_deinit(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        free(words->all[i]);
+    }
+    free(words->all);
+}
+
+/* cpt import -o @path -- @operand, with all visits if @takes_visits, and with the
+ * attributes that @given asks for. */
+static struct words import_words(const char *path, const char *operand,
+                                 bool takes_visits, const struct cpti_arguments *given)
+{
+    const size_t room = 5 + 2 * given->option_count;
+    struct words words = {.all = calloc(room, sizeof *words.all)};
+    const char *key;
+
+    if (takes_visits) {
+        add_word(&words, "--visits");
+    }
+    for (size_t i = 0; (key = cpti_value_at(given, "attribute", i)) != NULL; i++) {
+        add_word(&words, "--attribute");
+        add_word(&words, key);
+    }
+    add_word(&words, "--output");
+    add_word(&words, path);
+    add_word(&words, "--");
+    add_word(&words, operand);
+    return words;
+}
+
+static int run_import(const struct words *words)
+{
+    struct cpti_arguments arguments;
+    int status =
+        cpti_arguments_init(&arguments, &cpti_command_import, words->count, words->all);
+
     if (status == CPTI_EXIT_DONE) {
         status = cpti_folders_open(&arguments);
     }
@@ -174,8 +208,17 @@ static int import_into(const char *path, const char *operand, bool takes_visits)
         status = cpti_command_import.run(&arguments);
     }
     cpti_arguments_deinit(&arguments);
-    free(to);
-    free(from);
+    return status;
+}
+
+static int import_into(const char *path, const char *operand, bool takes_visits,
+                       const struct cpti_arguments *given)
+{
+    struct words words = import_words(path, operand, takes_visits, given);
+    const int status =
+        words.lacks_memory ? cpti_failed("out of memory") : run_import(&words);
+
+    words_deinit(&words);
     return status;
 }
 
@@ -192,7 +235,8 @@ int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
         if (path == NULL) {
             return CPTI_EXIT_FAILED;
         }
-        if (import_into(path, arguments->operands[i], takes_visits) != CPTI_EXIT_DONE &&
+        if (import_into(path, arguments->operands[i], takes_visits, arguments) !=
+                CPTI_EXIT_DONE &&
             (stat(path, &about) != 0 || about.st_size == 0)) {
             return CPTI_EXIT_FAILED; /* it was said */
         }

@@ -6,6 +6,7 @@
 #include "tool/base/names.h"
 #include "cpt/cpt_path.h"
 #include "import/spans/spans.h"
+#include "import/formats/tags.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"
 
@@ -138,6 +139,53 @@ static struct cpt_attribute text_of(const char *key, struct cpt_bytes text)
         .key = cpt_bytes_of(key), .type = CPT_ATTRIBUTE_TEXT, .value = {.text = text}};
 }
 
+/* The tag @key of the root, else of the callee whose call it is; or NULL. */
+static const struct cpti_tag_value *tag_of_entry(struct cpti_spans *spans, uint32_t key)
+{
+    const uint32_t root = cpti_spans_root(spans);
+    const struct cpti_tag_value *value =
+        cpti_tag_find(cpti_spans_at(spans, root)->tags, key);
+    struct cpti_span_frame frame;
+
+    if (value == NULL) {
+        cpti_spans_frame(spans, root, &frame);
+        value = frame.role == CPTI_SPAN_CALL
+                    ? cpti_tag_find(cpti_spans_at(spans, frame.callee)->tags, key)
+                    : NULL;
+    }
+    return value;
+}
+
+/* Puts the tags of a trace into @attributes; how many. */
+static size_t add_tags(const struct cpti_span_records *records,
+                       struct cpti_spans *spans, struct cpt_attribute *attributes)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < records->tag_key_count; i++) {
+        const struct cpti_tag_value *value = tag_of_entry(spans, i);
+        struct cpt_attribute *attribute = &attributes[count];
+
+        if (value == NULL) {
+            continue;
+        }
+        count++;
+        *attribute = text_of("", value->text);
+        attribute->key = records->tag_keys[i];
+        if (value->type == CPTI_TAG_INTEGER) {
+            attribute->type = CPT_ATTRIBUTE_INTEGER;
+            attribute->value.integer = value->integer;
+        } else if (value->type == CPTI_TAG_REAL) {
+            attribute->type = CPT_ATTRIBUTE_FLOAT;
+            attribute->value.real = value->real;
+        } else if (value->type == CPTI_TAG_BOOL) {
+            attribute->type = CPT_ATTRIBUTE_BOOL;
+            attribute->value.is_true = value->is_true;
+        }
+    }
+    return count;
+}
+
 /* All visits of a trace as bytes, which the caller frees. */
 static cpt_status encode_visits(struct cpt_path *path, struct cpti_spans *spans,
                                 unsigned char **data, struct cpt_bytes *bytes)
@@ -164,7 +212,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     const struct cpti_span *span = cpti_spans_at(spans, root);
     const char *fragment = cpti_span_fragment_word(cpti_spans_fragment(spans));
     char method[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_attribute attributes[3];
+    struct cpt_attribute attributes[CPTI_TAG_KEYS_MAX + 3];
     unsigned char *visits = NULL;
     struct cpt_record record = {.probability = probability * sampled_of(span),
                                 .service = span->service,
@@ -187,6 +235,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     record.entry = cpt_path_frame_name(records->path, 0);
     record.service = cpt_name_service(record.entry);
     record.has_trace_id = read_trace_id(trace, record.trace_id);
+    record.attribute_count = add_tags(records, spans, attributes);
     if (!record.has_trace_id && trace.bytes > 0) {
         attributes[record.attribute_count++] = text_of("trace", trace);
     }

@@ -31,6 +31,8 @@ struct cpti_span_records {
     struct cpt_log_block *block;
     struct cpt_path *path;
     struct cpt_path *visits;
+    const struct cpt_bytes *tag_keys; /* of attributes of the entry's span; borrowed */
+    size_t tag_key_count;
     bool adds_visits;           /* records have all visits, too, in CPTI_VISITS_KEY */
     struct cpt_bytes unwritten; /* a block that could not be stored, within `block` */
     size_t unwritten_count;     /* of its records */
@@ -49,7 +51,8 @@ cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path);
  * Adds @trace, whose sections were found by cpti_spans_walk(), as the record of a
  * request that entered at the root's service and was kept with @probability, after the
  * sampler of its tracer, if the root names one, had kept it. A fragment says so, in the
- * attribute CPTI_FRAGMENT_ATTRIBUTE.
+ * attribute CPTI_FRAGMENT_ATTRIBUTE. Tags of the root are attributes, too, and if it is
+ * the client's side of a call, those of the callee that it has not.
  *
  * CPT_OK; CPT_NO_MEMORY, CPT_LIMIT: the trace is left out, as its path is too large;
  * errors of `write`: the trace is left out, and nothing can be added until

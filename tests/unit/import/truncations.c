@@ -50,8 +50,11 @@ static bool tiles(const struct cpti_spans *spans)
 static bool is_right(struct cpti_spans *spans, const char *data, size_t bytes)
 {
     struct text_input input = {data, bytes, STEP_BYTES, 0};
+    static const struct cpt_bytes keys[] = {{"span.kind", 9}, {"hostname", 8}};
     const struct cpti_traces_options options = {.read = text_input_read,
-                                                .context = &input};
+                                                .context = &input,
+                                                .tag_keys = keys,
+                                                .tag_key_count = 2};
     struct cpti_traces *traces = cpti_traces_new(&options);
     const struct cpti_traces_counts *counts = cpti_traces_counts(traces);
     struct cpti_spans_report report;
