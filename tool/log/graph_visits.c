@@ -441,7 +441,7 @@ cpt_status cpti_graph_visits(const struct cpt_dag_records *records, bool is_fail
     if (status == CPT_OK) {
         status = sort_parts(&visits);
     }
-    if (status == CPT_OK) {
+    if (status == CPT_OK && visits.parts != NULL) {
         status = walk(&visits, (uint32_t)(visits.part_count - records->run_count));
     }
     cpt_alloc_free(NULL, visits.parts);
