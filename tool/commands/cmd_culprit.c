@@ -308,6 +308,20 @@ static void tell_visits(const struct culprit_command *command)
     }
 }
 
+/* Tells who is not sure, as requests enter by other operations. */
+static void tell_mix(const struct cpti_culprit *culprit)
+{
+    for (size_t i = 0; i < cpti_culprit_suspect_count(culprit); i++) {
+        const struct cpti_suspect *suspect = cpti_culprit_suspect(culprit, i);
+
+        if (suspect->is_of_mix) {
+            cpti_warn("%s: with one mix of requests in both sets, less than half of "
+                      "its score is left",
+                      cpti_quoted_bytes(suspect->name));
+        }
+    }
+}
+
 /* --- Output --- */
 
 /* See struct cpti_capped. */
@@ -353,6 +367,7 @@ static int show(struct culprit_command *command)
     }
     tell_missing(command);
     tell_visits(command);
+    tell_mix(culprit);
     if (command->key != NULL && cpti_culprit_suspect_count(culprit) == 1) {
         cpti_warn("'%s' has one value in both sets, and no other to compare it with",
                   cpti_quoted(command->key));

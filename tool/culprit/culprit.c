@@ -54,22 +54,6 @@ static void sums_clear(const struct judging *judging, struct cpti_culprit_sum *s
     memset(sums, 0, judging->model->key_count * sizeof *sums);
 }
 
-/* Adds request @request of @cells, @times times. */
-static void sums_add(struct cpti_culprit_sum *sums,
-                     const struct cpti_culprit_cells *cells, size_t request,
-                     double times)
-{
-    const size_t begin = request > 0 ? cells->ends[request - 1] : 0;
-
-    for (size_t i = begin; i < cells->ends[request]; i++) {
-        const struct cpti_culprit_cell *cell = &cells->cells[i];
-
-        sums[cell->key].count += times * cell->count;
-        sums[cell->key].y += times * cell->y;
-        sums[cell->key].ns += times * cell->ns;
-    }
-}
-
 /* Adds the requests of a group of @set, @times times. */
 static void add_group(const struct judging *judging, struct cpti_culprit_sum *sums,
                       int set, size_t index, double times)
@@ -77,7 +61,8 @@ static void add_group(const struct judging *judging, struct cpti_culprit_sum *su
     const struct cpti_culprit_groups *groups = &judging->groups[set];
 
     for (size_t i = groups->groups[index].from; i < groups->groups[index].end; i++) {
-        sums_add(sums, &judging->model->sets[set], groups->orders[i], times);
+        cpti_culprit_sums_add(sums, &judging->model->sets[set], groups->orders[i],
+                              times);
     }
 }
 
@@ -393,7 +378,7 @@ static void sum_up(struct judging *judging)
     for (int set = 0; set < 2; set++) {
         sums_clear(judging, judging->sums[set]);
         for (size_t i = 0; i < model->sets[set].request_count; i++) {
-            sums_add(judging->sums[set], &model->sets[set], i, 1);
+            cpti_culprit_sums_add(judging->sums[set], &model->sets[set], i, 1);
         }
     }
 }
@@ -756,7 +741,9 @@ cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
     }
     if (status == CPT_OK && model->suspect_count > 0) {
         judge_all(&judging);
-        status = cpti_culprit_doubt(culprit);
+        status = cpti_culprit_hold_mix(culprit);
+        explain(&judging, NULL, 0, 0);
+        status = status == CPT_OK ? cpti_culprit_doubt(culprit) : status;
         status = status == CPT_OK ? doubt_presence(&judging) : status;
     }
     if (status == CPT_OK && culprit->suspect_count > 0) {

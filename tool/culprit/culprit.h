@@ -39,6 +39,8 @@
  * Sets of one time, such as the arms of an experiment, do not differ as two minutes do:
  * then less distance and less of a factor are enough (cpti_culprit_are_concurrent).
  *
+ * A culprit that only another mix of requests makes is none (culprit_mix.c).
+ *
  * Some things no number of requests tells apart. Then the verdict is "either"
  * (culprit_doubt.c); visits that are on the path less often are not compared
  * (culprit_presence.c).
@@ -132,6 +134,7 @@ struct cpti_suspect {
     bool stands_out;           /* chance does not do it, but it is not sure */
     bool is_slower;            /* … but only as another one is, or may be, in front */
     bool is_slower_where_seen; /* visits that cannot be compared seem to be slower */
+    bool is_of_mix;            /* it was sure, but with one mix of requests is not */
     bool may_wait;             /* it was sure, but calls one that is slower, too */
     unsigned either; /* its place among those that the input cannot tell apart,
                               from 1; 0: it is none of them */

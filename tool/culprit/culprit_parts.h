@@ -55,11 +55,13 @@ struct cpti_culprit_set {
     size_t *ends; /* of each request's samples */
     uint64_t *starts;
     uint64_t *clusters; /* with which it resembles others */
+    uint64_t *entries;  /* a hash of its entry operation */
     size_t request_count;
     uint64_t visits[2]; /* by replica: without a host, and with one */
     size_t end_capacity;
     size_t start_capacity;
     size_t cluster_capacity;
+    size_t entry_capacity;
 };
 
 /* Requests of one set that resemble each other, and are drawn and dealt together. */
@@ -255,6 +257,10 @@ cpt_status cpti_culprit_find_calls(struct cpti_culprit *culprit,
  * others that they touch. Before the suspects are sorted. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit);
 
+/* Takes back that culprits are sure which only another mix of requests makes. Before
+ * the suspects are sorted; frames are not explained then. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_hold_mix(struct cpti_culprit *culprit);
+
 /* Says that it may be suspect @number, of which too few visits are on the path to tell,
  * or one of those beside it of which more are; if there are such. CPT_OK;
  * CPT_NO_MEMORY. */
@@ -322,6 +328,11 @@ double cpti_culprit_factor(const struct cpti_culprit_model *model,
                            const struct cpti_culprit_sum *base,
                            const struct cpti_culprit_sum *other, uint32_t suspect,
                            const struct cpti_culprit_scores *scores);
+
+/* Adds request @request of @cells to @sums, by key, @times times. */
+void cpti_culprit_sums_add(struct cpti_culprit_sum *sums,
+                           const struct cpti_culprit_cells *cells, size_t request,
+                           double times);
 
 /* The first of the largest scores; the number of suspects if none is above 0. */
 uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,

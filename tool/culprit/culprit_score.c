@@ -261,6 +261,21 @@ void cpti_culprit_score(const struct cpti_culprit_model *model,
     }
 }
 
+void cpti_culprit_sums_add(struct cpti_culprit_sum *sums,
+                           const struct cpti_culprit_cells *cells, size_t request,
+                           double times)
+{
+    const size_t begin = request > 0 ? cells->ends[request - 1] : 0;
+
+    for (size_t i = begin; i < cells->ends[request]; i++) {
+        const struct cpti_culprit_cell *cell = &cells->cells[i];
+
+        sums[cell->key].count += times * cell->count;
+        sums[cell->key].y += times * cell->y;
+        sums[cell->key].ns += times * cell->ns;
+    }
+}
+
 uint32_t cpti_culprit_first(const struct cpti_culprit_model *model,
                             const double *scores)
 {

@@ -3,6 +3,7 @@
 /* culprit_sets.c - the sets of requests and the results of a comparison; culprit.h */
 #include "tool/culprit/culprit_parts.h"
 #include "tool/culprit/culprit_structure.h"
+#include "tool/culprit/nested_keys.h"
 
 struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
                                       enum cpti_culprit_by by)
@@ -32,6 +33,7 @@ void cpti_culprit_free(struct cpti_culprit *culprit)
         cpt_alloc_free(culprit->alloc, culprit->sets[i].ends);
         cpt_alloc_free(culprit->alloc, culprit->sets[i].starts);
         cpt_alloc_free(culprit->alloc, culprit->sets[i].clusters);
+        cpt_alloc_free(culprit->alloc, culprit->sets[i].entries);
     }
     cpti_culprit_model_deinit(&culprit->model, culprit->alloc);
     cpti_culprit_scratch_deinit(&culprit->scratch, culprit->alloc);
@@ -66,6 +68,7 @@ static cpt_status make_room(const struct cpti_culprit *culprit,
     void *ends = set->ends;
     void *starts = set->starts;
     void *clusters = set->clusters;
+    void *entries = set->entries;
     cpt_status status = cpt_alloc_grow(culprit->alloc, &ends, &set->end_capacity,
                                        set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
                                        sizeof *set->ends);
@@ -82,6 +85,12 @@ static cpt_status make_room(const struct cpti_culprit *culprit,
                                 set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
                                 sizeof *set->clusters);
         set->clusters = clusters;
+    }
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(culprit->alloc, &entries, &set->entry_capacity,
+                                set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
+                                sizeof *set->entries);
+        set->entries = entries;
     }
     return status;
 }
@@ -109,6 +118,10 @@ cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side
     cpt_status status = make_room(culprit, set);
 
     if (status == CPT_OK) {
+        set->entries[set->request_count] =
+            cpt_path_frame_count(path) > 0
+                ? cpti_nested_hash(cpt_path_frame_name(path, 0))
+                : 0;
         status = cpti_culprit_take(culprit, set, path);
     }
     if (status == CPT_OK && culprit->structure != NULL) {
@@ -126,6 +139,7 @@ cpt_status cpti_culprit_add_request(struct cpti_culprit *culprit,
     cpt_status status = make_room(culprit, set);
 
     if (status == CPT_OK) {
+        set->entries[set->request_count] = 0; /* they are compared by entry anyway */
         status = cpti_culprit_take_request(culprit, set, request);
     }
     return end_request(culprit, set, before, request->start_ns, status);

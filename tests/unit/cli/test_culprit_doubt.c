@@ -154,6 +154,56 @@ static void test_lost(void)
     }
 }
 
+/* --- Mixes --- */
+
+/* One of two pages, of which the second is slow in D by itself; each calls six. */
+static void add_page(struct cpti_culprit *culprit, enum cpti_culprit_side side,
+                     bool is_second, uint64_t factor)
+{
+    static const char *const names[] = {"B: get", "C: get", "E: get", "F: get",
+                                        "G: get"};
+    struct cpt_path *path = cpt_path_new(NULL);
+    const uint32_t front = add(path, CPT_FRAME_NONE, is_second ? "A: /2" : "A: /1");
+
+    put(path, front, between(MS, 2 * MS));
+    for (int i = 0; i < 5; i++) {
+        (void)call(path, front, names[i], between(4 * MS, 6 * MS));
+        put(path, front, between(MS, 2 * MS));
+    }
+    (void)call(path, front, "D: query",
+               between(MS, 2 * MS) * (is_second ? 20 : 1) * factor);
+    put(path, front, MS);
+    CU_ASSERT_EQUAL(cpti_culprit_add(culprit, side, path, 0), CPT_OK);
+    cpt_path_free(path);
+}
+
+/* The second page is asked for more: D takes no longer for either; or it does. */
+static void test_mix(void)
+{
+    numbers.state = test_random_seed("mix");
+    for (int run = 0; run < 4; run++) {
+        const bool is_slow = run >= 2;
+        struct cpti_culprit *culprit = cpti_culprit_new(NULL, CPTI_CULPRIT_BY_SERVICE);
+
+        if (run % 2 == 1) {
+            cpti_culprit_has_all_visits(culprit);
+        }
+        for (int i = 0; i < 800; i++) {
+            const enum cpti_culprit_side side = (enum cpti_culprit_side)(i % 2);
+            const uint64_t second = side == CPTI_CULPRIT_NEW ? 60 : 30;
+
+            add_page(culprit, side, between(0, 100) < second,
+                     is_slow && side == CPTI_CULPRIT_NEW ? 3 : 1);
+        }
+        CU_ASSERT_EQUAL(cpti_culprit_judge(culprit, 1), CPT_OK);
+        CU_ASSERT_EQUAL(cpti_culprit_verdict(culprit),
+                        is_slow ? CPTI_VERDICT_SURE : CPTI_VERDICT_UNSURE);
+        CU_ASSERT_EQUAL(find(culprit, "D")->is_culprit, is_slow);
+        CU_ASSERT_EQUAL(find(culprit, "D")->is_of_mix, !is_slow);
+        cpti_culprit_free(culprit);
+    }
+}
+
 /* --- Chains --- */
 
 /* A chain of six services; the own time of the two at @slow is @factor times longer. */
@@ -362,6 +412,7 @@ static void test_nested_keys(void)
 extern CU_TestInfo cpt_culprit_doubt_tests[];
 CU_TestInfo cpt_culprit_doubt_tests[] = {
     {"calls that only the caller saw", test_lost},
+    {"another mix of requests", test_mix},
     {"siblings that are on the path less often", test_siblings},
     {"callers that may only wait", test_waiting},
     {"networks that are not seen", test_no_edges},
