@@ -88,13 +88,12 @@ static cpt_status cut(struct cpt_bytes line, char room[ROOM_BYTES],
     return at == line.bytes ? CPT_OK : refuse(error, at, "more than 7 fields");
 }
 
-/* Whether @field is a whole number below 2^63; empty: it is not known. */
-static bool read_number(struct cpt_bytes field, bool *is_known, uint64_t *number)
+/* Whether @field is a whole number below 2^63, or empty. */
+static bool read_number(struct cpt_bytes field, uint64_t *number)
 {
     enum { BASE = 10 };
 
     *number = 0;
-    *is_known = field.bytes > 0;
     for (size_t i = 0; i < field.bytes; i++) {
         if (field.data[i] < '0' || field.data[i] > '9' ||
             *number > (INT64_MAX - (BASE - 1)) / BASE) {
@@ -123,8 +122,8 @@ static cpt_status read_line(struct cpt_bytes line, uint64_t number,
     if (status != CPT_OK) {
         return status;
     }
-    if (!read_number(fields[START], &span.has_start, &span.start_ns) ||
-        !read_number(fields[DURATION], &span.has_duration, &span.duration_ns) ||
+    if (!read_number(fields[START], &span.start_ns) ||
+        !read_number(fields[DURATION], &span.duration_ns) ||
         span.duration_ns > INT64_MAX - span.start_ns) {
         return refuse(error, (size_t)(fields[START].data - line.data),
                       "times are whole numbers of nanoseconds");
@@ -133,6 +132,8 @@ static cpt_status read_line(struct cpt_bytes line, uint64_t number,
     span.parent = fields[PARENT];
     span.service = fields[SERVICE];
     span.operation = fields[OPERATION];
+    span.has_start = fields[START].bytes > 0;
+    span.has_duration = fields[DURATION].bytes > 0;
     span.has_time = span.has_start && span.has_duration;
     return cpti_sink_take(sink, fields[TRACE], &span);
 }

@@ -25,7 +25,7 @@
 #include "tool/requests/log_sample.h"
 #include "tool/requests/log_walk.h"
 #include "tool/log/graph_logs.h"
-#include "tool/requests/request_set.h"
+#include "tool/gather/request_set.h"
 #include "tool/log/span_tags.h"
 #include "tool/log/visits_record.h"
 #include "wire/cpt_log.h"

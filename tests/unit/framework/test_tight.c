@@ -9,7 +9,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
-#include "cpt/now.h"
+#include "cpt/base/now.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_mutex.h"
 #include "framework/cpt_runtime.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* request_set.c - see request_set.h */
-#include "tool/requests/request_set.h"
+#include "tool/gather/request_set.h"
 
 #include "tool/base/output.h"
 #include "tool/requests/diagnosis.h"
