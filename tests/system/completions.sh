@@ -40,6 +40,7 @@ zle -N zle-line-init
 END
     : >'some log.cptlog'
     expect "zsh, a command" "cpt report |" "$(zsh -f "$here/completions.zsh" 'cpt rep')"
+    expect "zsh, a group" "cpt help fix |" "$(zsh -f "$here/completions.zsh" 'cpt help fi')"
     expect "zsh, an option" "cpt report --include-forced |" \
         "$(zsh -f "$here/completions.zsh" 'cpt report --include-fo')"
     expect "zsh, the value of one" "cpt diff --by service |" \
@@ -88,6 +89,7 @@ PROMPT_COMMAND='echo yes >started'
 RC
     sed 's/zpty shell .*/zpty shell bash --rcfile bashrc -i/' "$here/completions.zsh" >bash.zsh
     expect "bash, a command" "cpt report |" "$(zsh -f bash.zsh 'cpt rep')"
+    expect "bash, a group" "cpt help fix |" "$(zsh -f bash.zsh 'cpt help fi')"
     expect "bash, the value of one" "cpt diff --by service |" \
         "$(zsh -f bash.zsh 'cpt diff --by ser')"
     expect "bash, a file after a term" "cpt whatif --set 'A: A1=0' paths.cptlog |" \
@@ -125,7 +127,8 @@ completed() {
 try_fish() {
     "$CPT" --completion fish >cpt.fish
     expect "fish, a command" "report" "$(completed 'cpt rep')"
-    expect "fish, all commands" "$(echo "$commands" | sort)" "$(completed 'cpt ' | sort)"
+    expect "fish, all commands" "$(printf '%s\n' $commands help | sort)" "$(completed 'cpt ' | sort)"
+    expect "fish, a group" "fix" "$(completed 'cpt help fi')"
     expect "fish, an option" "--include-forced" "$(completed 'cpt report --include-fo')"
     expect "fish, the value of one" "edge name service stack" \
         "$(completed 'cpt diff --by ' | sort | tr '\n' ' ' | sed 's/ $//')"

@@ -43,6 +43,17 @@ struct cpti_option {
                           with one that ends with a colon; NULL: any */
 };
 
+/* What a person wants who looks for a command; help.c has the words. */
+enum cpti_group {
+    CPTI_LOOK,
+    CPTI_COMPARE,
+    CPTI_FIX,
+    CPTI_COLLECT,
+    CPTI_KEEP,
+    CPTI_CHECK,
+    CPTI_GROUP_COUNT
+};
+
 /* A real command line and its purpose. The line NULL ends a table. */
 struct cpti_example {
     const char *line;
@@ -56,7 +67,10 @@ struct cpti_arguments;
 
 struct cpti_command {
     const char *name;
-    const char *summary;                 /* one line: lower case, no full stop */
+    const char *summary; /* one line: lower case, no full stop */
+    enum cpti_group group;
+    const char *question;                /* that it answers, at most 66 columns */
+    const char *needs;                   /* the input that it takes for that, as long */
     const char *usages[CPTI_USAGES_MAX]; /* what follows the command's name */
     const char *description;             /* paragraphs, separated by an empty line */
     const char *description_rest; /* more of them, as C limits literals; or NULL */

@@ -59,6 +59,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_aggregate = {
     .name = "aggregate",
     .summary = "put path logs together into one tree with statistics",
+    .group = CPTI_KEEP,
+    .question = "How do many path logs become one small file?",
+    .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
     .description =
         "Adds the critical paths of all selected requests to one tree of stacks with "

@@ -192,6 +192,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_assert = {
     .name = "assert",
     .summary = "test the structure of traces, as of a forbidden call",
+    .group = CPTI_CHECK,
+    .question = "Does each trace have the structure that it must have?",
+    .needs = "spans or path logs, and a rule",
     .usages = {"[OPTION]... RULE FILE..."},
     .description =
         "Tries rules on every trace of the files: spans, as 'cpt import' takes them, "

@@ -550,6 +550,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_busy = {
     .name = "busy",
     .summary = "print which tasks ran, on the critical path and off it",
+    .group = CPTI_LOOK,
+    .question = "Which tasks kept the processors busy, also off the path?",
+    .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[OPTION]... FILE..."},
     .description =
         "Reads kept graphs, which have all that services did for a request, also off "

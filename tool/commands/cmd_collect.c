@@ -298,6 +298,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_collect = {
     .name = "collect",
     .summary = "critical paths from spans of running services",
+    .group = CPTI_COLLECT,
+    .question = "How do spans of running services become path logs?",
+    .needs = "services or a collector that send OTLP",
     .usages = {"[OPTION]... -o FOLDER"},
     .description =
         "Receives spans as OpenTelemetry sends them (OTLP), puts traces together, and "

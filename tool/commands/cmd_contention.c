@@ -432,6 +432,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_contention = {
     .name = "contention",
     .summary = "print who had the locks, workers and processors waited for",
+    .group = CPTI_FIX,
+    .question = "Who had the lock, worker or processor that requests waited for?",
+    .needs = "path logs of services that use cpt: spans do not say it",
     .usages = {"[OPTION]... LOG..."},
     .description =
         "A task that waits for a lock or a worker is a victim. The culprit is the task "

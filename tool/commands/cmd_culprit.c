@@ -655,6 +655,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_culprit = {
     .name = "culprit",
     .summary = "print which service became slower, and how sure that is",
+    .group = CPTI_FIX,
+    .question = "Which service became slower since then, and is that sure?",
+    .needs = "path logs or spans of two times: before, and in the trouble",
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
         "Compares two sets of requests, before and during a trouble, and says which "
@@ -673,12 +676,12 @@ const struct cpti_command cpti_command_culprit = {
         "\n"
         "'either' are those that the input cannot tell apart, however much there is of "
         "it: a caller of a slow service may only wait for it, and an operation for a "
-        "worker that another one of its service has; without spans of the "
-        "caller's side the network looks like time of the caller; of calls side by "
-        "side only the slowest is on the path, so that one may be slower where it is "
-        "only because another one is. "
-        "Several lines of the first kind are several culprits; what the first one "
-        "explains no longer counts for the next. Then the services by rank, those that "
+        "worker that another one of its service has; without spans of the caller's "
+        "side the network looks like time of the caller; of calls side by side only "
+        "the slowest is on the path, so that one may be slower where it is only "
+        "because another one is. Several lines of the first kind are several culprits; "
+        "what the first one explains no longer counts for the next. Then the services "
+        "by rank, those that "
         "chance does not explain before those that it does:\n"
         "\n"
         "  score    how far it became slower, by the logarithm of factors\n"
@@ -694,8 +697,7 @@ const struct cpti_command cpti_command_culprit = {
         "a hundred times, and if it is at least six times as far off as the other "
         "frames are from each other: two minutes of one system differ, too. With sets "
         "of one time, as two arms of an experiment, 1.05 times and three times as far "
-        "are enough. Services with fewer than five calls in a "
-        "set are named apart.\n"
+        "are enough. Services with fewer than five calls in a set are named apart.\n"
         "\n"
         "A second table has what changed in structure, if something did, whatever time "
         "it takes: calls that vanished, are new, or are more or less often made; calls "
@@ -728,10 +730,9 @@ const struct cpti_command cpti_command_culprit = {
         "one set.\n"
         "\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has verdict (sure, either, unsure or none) and "
-        "services by "
-        "rank, each with service, score, frames, frames_slower, factor, share, p and "
-        "more, and structure, which is null where it cannot be compared. Later "
-        "versions may add fields.",
+        "services by rank, each with service, score, frames, frames_slower, factor, "
+        "share, p and more, and structure, which is null where it cannot be compared. "
+        "Later versions may add fields.",
     .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -755,6 +755,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_demo = {
     .name = "demo",
     .summary = "start three services, make requests, find what made them slow",
+    .group = CPTI_COLLECT,
+    .question = "What does all this look like, in half a minute?",
+    .needs = "nothing: it starts three services and makes requests",
     .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs]",
                "--serve [--port NUMBER] [--graphs]"},
     .description =

@@ -581,6 +581,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_depot = {
     .name = "depot",
     .summary = "a folder of path logs: a trace by its id, and what to keep",
+    .group = CPTI_KEEP,
+    .question = "Where is the trace with this id, and what may be deleted?",
+    .needs = "path logs, kept in a folder",
     .usages = {"[OPTION]... get|list FOLDER [ID...]", "[OPTION]... add FOLDER LOG...",
                "drop FOLDER [--before WHEN] [--keep SIZE]"},
     .description =

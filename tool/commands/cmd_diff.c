@@ -508,6 +508,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_diff = {
     .name = "diff",
     .summary = "print what changed between two sets of requests",
+    .group = CPTI_COMPARE,
+    .question = "What changed between these two sets of requests, and where?",
+    .needs = "two path logs, spans or trees; or one, and two conditions",
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
         "Compares the average critical paths of two sets of requests, stack by stack. "

@@ -493,6 +493,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_experiment = {
     .name = "experiment",
     .summary = "print what a slower task cost: measured, beside what graphs predict",
+    .group = CPTI_FIX,
+    .question = "What does it really cost if this task takes longer?",
+    .needs = "path logs of services that delayed tasks on purpose",
     .usages = {"[OPTION]... LOG...", "--write FILE [OPTION]..."},
     .description =
         "An operator can let a service delay one task after the other in a random half "

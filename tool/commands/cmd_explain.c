@@ -453,6 +453,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_explain = {
     .name = "explain",
     .summary = "why a span is on the critical path, or is not",
+    .group = CPTI_LOOK,
+    .question = "Why is this span on the critical path, or why not?",
+    .needs = "spans, and the ids of the trace and the span",
     .usages = {"[OPTION]... TRACE SPAN FILE..."},
     .description =
         "Finds the trace TRACE in files of spans, as 'cpt import' reads them, and says "

@@ -107,6 +107,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_folded = {
     .name = "folded",
     .summary = "print folded stacks for flame graph tools",
+    .group = CPTI_KEEP,
+    .question = "How do I get a flame graph?",
+    .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
         "Prints one line for each stack with time of its own: its frames, root first, "

@@ -127,6 +127,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_graph = {
     .name = "graph",
     .summary = "draw the graphs of tasks of a service or a program",
+    .group = CPTI_CHECK,
+    .question = "Is the graph of tasks the one that I meant?",
+    .needs = "a running service, or its program",
     .usages = {"[OPTION]... HOST:PORT", "[OPTION]... [--] PROGRAM [ARGUMENT]..."},
     .description =
         "Prints the plans of a running service (GET /cpt/plans; its options need "

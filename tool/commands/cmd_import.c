@@ -706,6 +706,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_import = {
     .name = "import",
     .summary = "critical paths from spans of Jaeger, Zipkin and OpenTelemetry",
+    .group = CPTI_COLLECT,
+    .question = "How do spans of other tracers become path logs?",
+    .needs = "files of Jaeger, Zipkin or OpenTelemetry",
     .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE...",
                "[OPTION]... --annotate COPY FILE"},
     .description =

@@ -57,6 +57,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_load = {
     .name = "load",
     .summary = "load path logs into ClickHouse",
+    .group = CPTI_KEEP,
+    .question = "How do path logs get into ClickHouse?",
+    .needs = "path logs, and the address of a database",
     .usages = {"[OPTION]... clickhouse://[USER@]HOST:PORT[,HOST:PORT].../DATABASE "
                "LOG..."},
     .description =

@@ -523,6 +523,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_log = {
     .name = "log",
     .summary = "print, check, select, merge or repair path logs",
+    .group = CPTI_LOOK,
+    .question = "Which requests are in a log, and is the log whole?",
+    .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
     .description =
         "Prints each traced request of the path logs as a row: its number, which "

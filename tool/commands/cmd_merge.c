@@ -242,6 +242,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_merge = {
     .name = "merge",
     .summary = "put trees together into the tree of all their requests",
+    .group = CPTI_KEEP,
+    .question = "How do the trees of many days or machines become one?",
+    .needs = "trees",
     .usages = {"-o FILE TREE..."},
     .description =
         "Adds up trees that 'cpt aggregate' made of parts of the requests, on one "

@@ -484,6 +484,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_metadata = {
     .name = "metadata",
     .summary = "print the critical path in a response header",
+    .group = CPTI_CHECK,
+    .question = "What does the header of this response say, and is it right?",
+    .needs = "a response with its headers, as curl prints it",
     .usages = {"[OPTION]... [VALUE]", "--conformance COMMAND [OPTION]... [FILE]..."},
     .description =
         "Decodes the value of the response header critical-path-bin and prints the "

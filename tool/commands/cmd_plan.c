@@ -324,6 +324,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_plan = {
     .name = "plan",
     .summary = "print how many requests a question needs",
+    .group = CPTI_COMPARE,
+    .question = "How many requests must I trace to know it?",
+    .needs = "path logs, spans or trees of any day",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
         "Measures in a log how much the latencies of the selected requests vary, and "

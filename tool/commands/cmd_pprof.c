@@ -248,6 +248,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_pprof = {
     .name = "pprof",
     .summary = "write a profile for pprof",
+    .group = CPTI_KEEP,
+    .question = "How do I see it in pprof and its viewers?",
+    .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
     .description =
         "Writes the average critical path of all selected requests as a gzipped "

@@ -543,6 +543,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_precision = {
     .name = "precision",
     .summary = "print what chance alone does to averages and comparisons",
+    .group = CPTI_COMPARE,
+    .question = "Which differences does chance alone make?",
+    .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG..."},
     .description =
         "Even two samples of the same requests differ, by chance. For each number of "

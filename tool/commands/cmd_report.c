@@ -527,6 +527,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_report = {
     .name = "report",
     .summary = "print where the average request spent its time",
+    .group = CPTI_FIX,
+    .question = "Where does the average request spend its time?",
+    .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
         "Prints the average critical path of all selected requests as a tree of "

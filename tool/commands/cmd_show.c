@@ -373,6 +373,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_show = {
     .name = "show",
     .summary = "draw one request's critical path over time",
+    .group = CPTI_LOOK,
+    .question = "Where was the time of this one request?",
+    .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG..."},
     .description =
         "Draws the critical path of one request as a waterfall, as wide as the "

@@ -552,6 +552,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_slack = {
     .name = "slack",
     .summary = "print what a shorter frame would give back, and who has time",
+    .group = CPTI_FIX,
+    .question = "How much earlier is the response if a frame takes no time?",
+    .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[OPTION]... FILE..."},
     .description =
         "Reads the graph logs that services write of some requests "

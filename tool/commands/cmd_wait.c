@@ -267,6 +267,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_wait = {
     .name = "wait",
     .summary = "draw who waits for whom in running services",
+    .group = CPTI_LOOK,
+    .question = "What do the requests of a running service wait for now?",
+    .needs = "the address of a service",
     .usages = {"[OPTION]... HOST:PORT"},
     .description =
         "Asks a service for the requests that it has not answered yet (GET "

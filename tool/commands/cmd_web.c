@@ -100,6 +100,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_web = {
     .name = "web",
     .summary = "show requests in a browser, and answer questions about them",
+    .group = CPTI_LOOK,
+    .question = "What is in all of this? Let me look around, in a browser.",
+    .needs = "path logs, spans, trees or ClickHouse",
     .usages = {"[OPTION]... LOG|TREE|FOLDER|clickhouse://ADDRESS..."},
     .description =
         "Serves one page, prints its address, and runs until Ctrl-C or SIGTERM. The "

@@ -317,6 +317,9 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_whatif = {
     .name = "whatif",
     .summary = "print the latency that requests would have had",
+    .group = CPTI_FIX,
+    .question = "How fast were the same requests with other times or workers?",
+    .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
                "--best K [--sweep AMOUNT] [TERM]... FILE..."},
     .description =

@@ -3,7 +3,8 @@
 /*
  * completion.c - completions for three shells, made from the command tables
  *
- * They are the same in each shell: the first word is a command; a word that begins with
+ * They are the same in each shell: the first word is a command or "help", which takes
+ * a group, a command or "questions"; a word that begins with
  * a hyphen is one of its options; the value of an option with a list of words is one of
  * them; the value of --where or --mix is a term or key of the logs on the command line,
  * which the tool itself lists (--complete); that of a term of cpt whatif is one of the
@@ -81,6 +82,27 @@ static void put_bash_words(FILE *file, const struct cpti_option *option,
     }
 }
 
+/* What `cpt help` takes, each with @end. A group may have the name of a command. */
+static void put_topics(FILE *file, const char *end)
+{
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        (void)fprintf(file, "%s%s", cpti_groups[group].name, end);
+    }
+    (void)fprintf(file, "questions%s", end);
+    for (size_t i = 0; i < cpti_command_count; i++) {
+        bool is_group = false;
+
+        for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+            is_group = is_group ||
+                       strcmp(cpti_groups[group].name, cpti_commands[i]->name) == 0;
+        }
+        (void)fprintf(file, "%s%s", is_group ? "" : cpti_commands[i]->name,
+                      is_group ? "" : end);
+    }
+}
+
+static const char help_summary[] = "which command answers a question";
+
 static void put_bash_options(FILE *file)
 {
     const struct cpti_option *option;
@@ -94,7 +116,11 @@ static void put_bash_options(FILE *file)
     for (size_t i = 0; i < cpti_command_count; i++) {
         (void)fprintf(file, "%s ", cpti_commands[i]->name);
     }
-    (void)fputs("--help --version --completion --man' ;;\n", file);
+    (void)fputs("help --help --version --completion --man' ;;\n"
+                "        help:*) options='",
+                file);
+    put_topics(file, " ");
+    (void)fputs("' ;;\n", file);
     for (size_t i = 0; i < cpti_command_count; i++) {
         (void)fprintf(file,
                       "        %s:*) [ \"${current#-}\" = \"$current\" ] || options='",
@@ -296,6 +322,7 @@ static void put_zsh_commands(FILE *file)
         put_text(file, cpti_commands[i]->summary, ":\\");
         (void)fputs("'\n", file);
     }
+    (void)fprintf(file, "        'help:%s'\n", help_summary);
 }
 
 static void put_zsh(FILE *file)
@@ -327,7 +354,9 @@ static void put_zsh(FILE *file)
         }
         (void)fputs(" \\\n                '*:file:_files'\n            ;;\n", file);
     }
-    (void)fputs("    esac\n}\n_cpt \"$@\"\n", file);
+    (void)fputs("        help)\n            compadd ", file);
+    put_topics(file, " ");
+    (void)fputs("\n            ;;\n    esac\n}\n_cpt \"$@\"\n", file);
 }
 
 static void put_fish_option(FILE *file, const char *command,
@@ -372,6 +401,11 @@ static void put_fish(FILE *file)
                 "    string replace -r '^[\\'\"]' '' -- \"$typed\" | string unescape\n"
                 "end\n",
                 file);
+    (void)fprintf(file, "complete -c cpt -f -n __fish_use_subcommand -a help -d '%s'\n",
+                  help_summary);
+    (void)fputs("complete -c cpt -f -n '__fish_seen_subcommand_from help' -a '", file);
+    put_topics(file, " ");
+    (void)fputs("'\n", file);
     for (size_t i = 0; i < cpti_command_count; i++) {
         (void)fprintf(file, "complete -c cpt -f -n __fish_use_subcommand -a %s -d '",
                       cpti_commands[i]->name);

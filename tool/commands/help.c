@@ -5,7 +5,24 @@
 
 #include "tool/base/output.h"
 
-enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128, LINE_BYTES = 1024 };
+#include <string.h>
+
+enum {
+    OPTION_INDENT = 2,
+    HELP_INDENT = 6,
+    NAME_INDENT = 13, /* of what stands behind the name of a command */
+    OPTION_BYTES = 128,
+    LINE_BYTES = 1024
+};
+
+const struct cpti_group_words cpti_groups[] = {
+    [CPTI_LOOK] = {"look", "what did the requests do?"},
+    [CPTI_COMPARE] = {"compare", "what differs, and is it more than chance?"},
+    [CPTI_FIX] = {"fix", "what should I fix?"},
+    [CPTI_COLLECT] = {"collect", "where do critical paths come from?"},
+    [CPTI_KEEP] = {"keep", "how do I keep them, and pass them on?"},
+    [CPTI_CHECK] = {"check", "is it as it should be?"},
+};
 
 const char cpti_about[] =
     "cpt shows which parts of a distributed system made its requests slow. It reads "
@@ -58,14 +75,112 @@ static void print_broken(FILE *file, int indent, const char *line, const char *j
     (void)fprintf(file, "%*s%s\n", indent, "", text);
 }
 
+/* The next command of @group from number *@index on; NULL: there is none. */
+static const struct cpti_command *next_of(enum cpti_group group, size_t *index)
+{
+    while (*index < cpti_command_count) {
+        const struct cpti_command *command = cpti_commands[(*index)++];
+
+        if (command->group == group) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+static const char tool_usage[] = "usage: cpt COMMAND [OPTION]... [FILE]...\n"
+                                 "       cpt help [GROUP|COMMAND|questions]\n";
+
+void cpti_help_groups(FILE *file)
+{
+    (void)fprintf(file,
+                  "cpt shows which parts of a distributed system made its requests "
+                  "slow.\n\n%s\n",
+                  tool_usage);
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        const struct cpti_command *command;
+        size_t index = 0;
+
+        (void)fprintf(file, "  %-10s %s\n%*s", cpti_groups[group].name,
+                      cpti_groups[group].question, NAME_INDENT - 1, "");
+        while ((command = next_of(group, &index)) != NULL) {
+            (void)fprintf(file, " %s", command->name);
+        }
+        (void)fputc('\n', file);
+    }
+    (void)fprintf(file, "\n"
+                        "'cpt help fix' leads from a question to a command, so does "
+                        "each other group.\n"
+                        "'cpt --help' lists all commands, 'cpt COMMAND --help' "
+                        "describes one.\n");
+}
+
+/* The question, what it takes to answer it, and a command line that does. */
+static void print_question(FILE *file, const struct cpti_command *command)
+{
+    (void)fprintf(file, "  %-10s %s\n%*sneeds %s\n", command->name, command->question,
+                  NAME_INDENT, "", command->needs);
+    print_broken(file, NAME_INDENT, command->examples[0].line,
+                 " \\\n                 ");
+}
+
+static void print_group(FILE *file, enum cpti_group group)
+{
+    const struct cpti_command *command;
+    size_t index = 0;
+
+    (void)fprintf(file, "%s: %s\n\n", cpti_groups[group].name,
+                  cpti_groups[group].question);
+    while ((command = next_of(group, &index)) != NULL) {
+        print_question(file, command);
+    }
+    (void)fprintf(file, "\n'cpt COMMAND --help' describes a command.\n");
+}
+
+static void print_questions(FILE *file)
+{
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        const struct cpti_command *command;
+        size_t index = 0;
+
+        (void)fprintf(file, "%s: %s\n", cpti_groups[group].name,
+                      cpti_groups[group].question);
+        while ((command = next_of(group, &index)) != NULL) {
+            (void)fprintf(file, "  %-10s %s\n", command->name, command->question);
+        }
+    }
+    (void)fprintf(file, "\n'cpt help GROUP' says what each of its commands needs.\n");
+}
+
+bool cpti_help_questions(FILE *file, const char *name)
+{
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        if (strcmp(cpti_groups[group].name, name) == 0) {
+            print_group(file, group);
+            return true;
+        }
+    }
+    if (strcmp(name, "questions") != 0) {
+        return false;
+    }
+    print_questions(file);
+    return true;
+}
+
 static void print_tool(FILE *file)
 {
-    (void)fprintf(file, "usage: cpt COMMAND [OPTION]... [FILE]...\n\n");
+    (void)fprintf(file, "%s\n", tool_usage);
     cpti_print_wrapped(file, 0, cpti_about);
-    (void)fprintf(file, "\ncommands, in the order of the data flow:\n");
-    for (size_t i = 0; i < cpti_command_count; i++) {
-        (void)fprintf(file, "  %-10s %s\n", cpti_commands[i]->name,
-                      cpti_commands[i]->summary);
+    (void)fprintf(file, "\ncommands, by the question of those who look for one:\n");
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        const struct cpti_command *command;
+        size_t index = 0;
+
+        (void)fprintf(file, " %s: %s\n", cpti_groups[group].name,
+                      cpti_groups[group].question);
+        while ((command = next_of(group, &index)) != NULL) {
+            (void)fprintf(file, "  %-10s %s\n", command->name, command->summary);
+        }
     }
     (void)fprintf(file, "\noptions:\n");
     for (const struct cpti_option *option = cpti_tool_options; option->name != NULL;
@@ -77,7 +192,8 @@ static void print_tool(FILE *file)
                         "      watch three services, their critical paths and a diff\n"
                         "  cpt report paths.cptlog\n"
                         "      where the requests of a path log spent their time\n"
-                        "\n'cpt COMMAND --help' describes a command.\n");
+                        "\n'cpt COMMAND --help' describes a command, 'cpt help "
+                        "GROUP' compares some.\n");
 }
 
 void cpti_help(FILE *file, const struct cpti_command *command)

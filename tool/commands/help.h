@@ -16,6 +16,13 @@
 /* The columns of help, and of examples in man pages, which indent them twice. */
 enum { CPTI_HELP_COLUMNS = 80, CPTI_MAN_EXAMPLE_COLUMNS = 66 };
 
+/* The name of a group, and the question of those who look for one of its commands. */
+struct cpti_group_words {
+    const char *name;
+    const char *question;
+};
+extern const struct cpti_group_words cpti_groups[]; /* by enum cpti_group */
+
 /* All commands, in the order of the data flow; main.c. */
 extern const struct cpti_command *const cpti_commands[];
 extern const size_t cpti_command_count;
@@ -30,6 +37,13 @@ extern const struct cpti_option cpti_tool_options[];
 
 /* Prints the help of @command; NULL: of the tool. */
 void cpti_help(FILE *file, const struct cpti_command *command);
+
+/* Prints which groups of commands there are, on one screen. */
+void cpti_help_groups(FILE *file);
+
+/* Prints the questions that the commands of the group @name answer, on one screen; if
+ * it is "questions", those of all groups. false: there is no such group. */
+bool cpti_help_questions(FILE *file, const char *name);
 
 /* Prints a man page of section 1 in troff: of @command; NULL: of the tool. */
 void cpti_man(FILE *file, const struct cpti_command *command);

@@ -177,18 +177,32 @@ static int run_tool(size_t count, char *const *words)
                       cpti_quoted(word));
 }
 
+/* cpt help [GROUP|COMMAND|questions]. The name of a group is before that of a command:
+ * `cpt collect --help` describes the command. */
+static int run_help(size_t count, char *const *words)
+{
+    if (count > 1) {
+        return cpti_usage("operand '%s' is one too many; see 'cpt --help'",
+                          cpti_quoted(words[1]));
+    }
+    return count == 1 && cpti_help_questions(stdout, words[0])
+               ? CPTI_EXIT_DONE
+               : describe(count == 1 ? words[0] : NULL, cpti_help);
+}
+
 static int run(size_t count, char *const *words)
 {
     const struct cpti_command *command;
 
     if (count == 0) {
-        return cpti_usage("a command is missing; 'cpt --help' lists them");
+        cpti_help_groups(stdout);
+        return CPTI_EXIT_DONE;
     }
     if (words[0][0] == '-') {
         return run_tool(count, words);
     }
     if (strcmp(words[0], "help") == 0) {
-        return describe(count > 1 ? words[1] : NULL, cpti_help); /* not documented */
+        return run_help(count - 1, words + 1);
     }
     command = find_command(words[0]);
     if (command == NULL) {

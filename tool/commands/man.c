@@ -122,22 +122,42 @@ static void put_ending(FILE *file)
     (void)fputs(",\n.BR cpt\\-log (5),\n.BR cpt\\-select (7),\n.BR cpt (7)\n", file);
 }
 
+static void put_group(FILE *file, enum cpti_group group)
+{
+    (void)fprintf(file, ".SS %s: ", cpti_groups[group].name);
+    put_text(file, cpti_groups[group].question);
+    (void)fputc('\n', file);
+    for (size_t i = 0; i < cpti_command_count; i++) {
+        const struct cpti_command *command = cpti_commands[i];
+
+        if (command->group == group) {
+            (void)fprintf(file, ".TP\n.BR cpt\\-%s (1)\n", command->name);
+            put_text(file, command->summary);
+            (void)fputs(".\n\\(lq", file);
+            put_text(file, command->question);
+            (void)fputs("\\(rq It needs ", file);
+            put_text(file, command->needs);
+            (void)fputs(".\n", file);
+        }
+    }
+}
+
 static void put_tool(FILE *file)
 {
     put_title(file, "cpt",
               "distributed latency profiling through critical path tracing");
     (void)fputs(".SH SYNOPSIS\n\\fBcpt\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
-                "[\\fIFILE\\fR]...\n.SH DESCRIPTION\n",
+                "[\\fIFILE\\fR]...\n.br\n"
+                "\\fBcpt help\\fR [\\fIGROUP\\fR|\\fICOMMAND\\fR|\\fBquestions\\fR]\n"
+                ".SH DESCRIPTION\n",
                 file);
     put_paragraphs(file, cpti_about);
     (void)fputs(
-        ".SH COMMANDS\nEach command has its own man page. The list follows the data "
-        "flow.\n",
+        ".SH COMMANDS\nEach command has its own man page. They stand in groups, "
+        "by the question of those who look for one.\n",
         file);
-    for (size_t i = 0; i < cpti_command_count; i++) {
-        (void)fprintf(file, ".TP\n.BR cpt\\-%s (1)\n", cpti_commands[i]->name);
-        put_text(file, cpti_commands[i]->summary);
-        (void)fputs(".\n", file);
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        put_group(file, group);
     }
     (void)fputs(".SH OPTIONS\n", file);
     for (const struct cpti_option *option = cpti_tool_options; option->name != NULL;

@@ -12,6 +12,7 @@ if command -v bash >/dev/null; then
              COMP_WORDS=(cpt report --inc); COMP_CWORD=2; _cpt; echo "${COMPREPLY[@]}"
              COMP_WORDS=(cpt culprit --by re); COMP_CWORD=3; _cpt; echo "${COMPREPLY[@]}"
              COMP_WORDS=(cpt culprit --by at); COMP_CWORD=3; _cpt; echo "${COMPREPLY[@]}"
+             COMP_WORDS=(cpt help fi); COMP_CWORD=2; _cpt; echo "${COMPREPLY[@]}"
              touch "a b.cptlog"; COMP_WORDS=(cpt report a); COMP_CWORD=2; _cpt
              echo "${#COMPREPLY[@]} ${COMPREPLY[@]}"'
 fi

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# one line names the error and the remedy
+# without a word the groups of commands are shown, on one screen
 cpt
