@@ -95,4 +95,28 @@ static inline cpt_status set_minutes(struct cpt_path *path, struct cpt_record *r
                : status;
 }
 
+/* Requests that say their evidence, one of each; one whose path is approximate; two
+ * that were forced. */
+enum { EVIDENCE_REQUESTS = 8 };
+
+static inline cpt_status set_evidence(struct cpt_path *path, struct cpt_record *record,
+                                      unsigned index)
+{
+    static const char *const words[] = {"recorded", "measured", "told", "learnt",
+                                        "inferred"};
+    static struct cpt_attribute attribute = {
+        {"cpt.evidence", 12}, CPT_ATTRIBUTE_TEXT, {.text = {"", 0}}};
+    uint32_t entry = 0;
+    cpt_status status;
+
+    attribute.value.text = cpt_bytes_of(index < 5 ? words[index] : "");
+    record->attributes = &attribute;
+    record->attribute_count = index < 5;
+    record->is_forced = index > 5;
+    cpt_path_reset(path);
+    cpt_path_flags_add(path, index == 5 ? CPT_PATH_APPROXIMATE : 0);
+    status = cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0, &entry);
+    return status == CPT_OK ? cpt_path_append_ns(path, entry, 1000000) : status;
+}
+
 #endif

@@ -89,6 +89,7 @@ static const struct cpti_command *next_of(enum cpti_group group, size_t *index)
 }
 
 static const char tool_usage[] = "usage: cpt COMMAND [OPTION]... [FILE]...\n"
+                                 "       cpt FILE [--json]\n"
                                  "       cpt help [GROUP|COMMAND|questions]\n";
 
 void cpti_help_groups(FILE *file)
@@ -109,6 +110,8 @@ void cpti_help_groups(FILE *file)
         (void)fputc('\n', file);
     }
     (void)fprintf(file, "\n"
+                        "'cpt FILE' says what a file or folder is, and which commands "
+                        "come next.\n"
                         "'cpt help fix' leads from a question to a command, so does "
                         "each other group.\n"
                         "'cpt --help' lists all commands, 'cpt COMMAND --help' "
@@ -190,6 +193,8 @@ static void print_tool(FILE *file)
     (void)fprintf(file, "\nexamples:\n"
                         "  cpt demo\n"
                         "      watch three services, their critical paths and a diff\n"
+                        "  cpt paths.cptlog\n"
+                        "      what is in a file, and which commands come next\n"
                         "  cpt report paths.cptlog\n"
                         "      where the requests of a path log spent their time\n"
                         "\n'cpt COMMAND --help' describes a command, 'cpt help "

@@ -27,6 +27,9 @@ extern const struct cpti_group_words cpti_groups[]; /* by enum cpti_group */
 extern const struct cpti_command *const cpti_commands[];
 extern const size_t cpti_command_count;
 
+/* `cpt FILE`, which is not one of them, as its first word is the file; cmd_file.c. */
+extern const struct cpti_command cpti_command_file;
+
 /* Texts that the help and the man pages share. */
 extern const char cpti_about[];
 extern const char cpti_exit_text[];

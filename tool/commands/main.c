@@ -20,6 +20,7 @@
 
 #include <locale.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const struct cpti_command cpti_command_demo; /* cmd_demo.c */
 extern const struct cpti_command cpti_command_metadata;
@@ -72,7 +73,14 @@ static const struct cpti_command *find_command(const char *name)
             return cpti_commands[i];
         }
     }
-    return NULL;
+    return strcmp(name, cpti_command_file.name) == 0 ? &cpti_command_file : NULL;
+}
+
+/* Whether @word, which is no command, is a file: also one that is not there. */
+static bool is_file(const char *word)
+{
+    return strcmp(word, "-") == 0 || strpbrk(word, "./") != NULL ||
+           access(word, F_OK) == 0;
 }
 
 static int unknown_command(const char *word)
@@ -198,15 +206,21 @@ static int run(size_t count, char *const *words)
         cpti_help_groups(stdout);
         return CPTI_EXIT_DONE;
     }
-    if (words[0][0] == '-') {
+    if (words[0][0] == '-' && words[0][1] != '\0') {
         return run_tool(count, words);
     }
     if (strcmp(words[0], "help") == 0) {
         return run_help(count - 1, words + 1);
     }
     command = find_command(words[0]);
+    if (command == NULL && is_file(words[0])) {
+        return run_command(&cpti_command_file, count, words);
+    }
     if (command == NULL) {
         return unknown_command(words[0]);
+    }
+    if (count == 1 && command->operand_count_min != 0 && access(words[0], F_OK) == 0) {
+        cpti_warn("for the file '%s': cpt ./%s", words[0], words[0]);
     }
     return run_command(command, count - 1, words + 1);
 }

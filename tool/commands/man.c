@@ -148,6 +148,7 @@ static void put_tool(FILE *file)
               "distributed latency profiling through critical path tracing");
     (void)fputs(".SH SYNOPSIS\n\\fBcpt\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
                 "[\\fIFILE\\fR]...\n.br\n"
+                "\\fBcpt\\fR \\fIFILE\\fR [\\fB\\-\\-json\\fR]\n.br\n"
                 "\\fBcpt help\\fR [\\fIGROUP\\fR|\\fICOMMAND\\fR|\\fBquestions\\fR]\n"
                 ".SH DESCRIPTION\n",
                 file);
@@ -159,6 +160,8 @@ static void put_tool(FILE *file)
     for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
         put_group(file, group);
     }
+    (void)fputs(".SH WHAT IS THIS FILE?\n", file);
+    put_paragraphs(file, cpti_command_file.description);
     (void)fputs(".SH OPTIONS\n", file);
     for (const struct cpti_option *option = cpti_tool_options; option->name != NULL;
          option++) {

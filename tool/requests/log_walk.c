@@ -9,6 +9,7 @@
 #include "tool/base/output.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
+#include "wire/cpt_graph_log.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_parts.h"
 
@@ -297,7 +298,8 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
         return CPTI_EXIT_FAILED;
     }
     walk->path = cpt_path_new(NULL);
-    walk->reader = cpt_log_reader_new(&options, &error);
+    walk->reader = walk->has_graphs ? cpt_graph_log_reader_new(&options, &error)
+                                    : cpt_log_reader_new(&options, &error);
     walk->shows_progress = isatty(STDERR_FILENO) && !cpti_messages_are_apart() &&
                            !(walk->prints_records && isatty(STDOUT_FILENO));
     return walk->path != NULL && walk->reader != NULL ? CPTI_EXIT_DONE

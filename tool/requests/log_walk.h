@@ -28,6 +28,7 @@ struct cpti_log_walk {
     bool forgives;       /* skipped records are not a failure if others were read */
     bool follows;        /* waits for more at the end of an unfinished file */
     bool is_quiet;       /* a first pass: the next one reports damage */
+    bool has_graphs;     /* it is a graph log */
     bool prints_records; /* on standard output: no progress if that is a terminal */
     /* Called for each record; a result other than CPTI_EXIT_DONE ends the walk. */
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);

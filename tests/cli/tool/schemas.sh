@@ -56,5 +56,8 @@ cpt log --json --max-bytes 4k experiment.cptlog | grep -v '^{"rest"' | is log
 cpt log --json --max-bytes 4k experiment.cptlog | tail -1 | is log_rest
 cpt aggregate --where arm=control -o control.cpttree experiment.cptlog
 cpt report --json control.cpttree experiment.cptlog 2>none | is report
+for file in experiment.cptlog services.cptlog hostile.cptlog control.cpttree .; do
+    cpt ./$file --json 2>none | is file
+done
 # the checker notices what is wrong
 echo '{"version":-1,"bytes":"2","sum_ns":true,"server_elapsed_ns":null}' | is metadata

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* about.c - what is in a file or folder; see about.h */
+#include "tool/commands/about.h"
+
+#include "tool/base/command.h"
+#include "tool/base/files.h"
+#include "tool/base/folders.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/log/span_logs.h"
+#include "tool/log/tree_file.h"
+#include "tool/requests/log_walk.h"
+#include "tool/select/select.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_log_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    WHOLE_BYTES_MAX = 64 << 20, /* of a file of which all is read */
+    PART_BYTES = 16 << 20,      /* of one part of a larger one */
+    ALL_BYTES_MAX = 256 << 20,  /* of all files of a folder */
+    SERVICES_MAX = 1 << 16
+};
+
+const char *const cpti_evidence_words[] = {"recorded", "measured", "told", "learnt",
+                                           "inferred"};
+
+/* --- Records --- */
+
+/* The service @name, or NULL if there are too many. */
+static struct cpti_about_service *service_of(struct cpti_about *about,
+                                             struct cpt_bytes name)
+{
+    cpt_name_id id = 0;
+
+    if (name.bytes == 0 || name.bytes > CPT_NAME_BYTES_MAX ||
+        (cpt_names_count(about->names) >= SERVICES_MAX &&
+         cpt_names_find(about->names, name, &id) == 0) ||
+        cpt_names_add(about->names, name, &id) != CPT_OK ||
+        cpt_alloc_grow(NULL, (void **)&about->services, &about->service_capacity,
+                       (size_t)id + 1, SERVICES_MAX + 1,
+                       sizeof *about->services) != CPT_OK) {
+        return NULL;
+    }
+    while (about->service_count <= id) {
+        about->services[about->service_count++] = (struct cpti_about_service){0};
+    }
+    return &about->services[id];
+}
+
+static void add_time(struct cpti_about_sums *sums, uint64_t first_ns, uint64_t last_ns)
+{
+    if (first_ns != 0 && (sums->first_ns == 0 || first_ns < sums->first_ns)) {
+        sums->first_ns = first_ns;
+    }
+    sums->last_ns = last_ns > sums->last_ns ? last_ns : sums->last_ns;
+}
+
+/* What @record says of its evidence; if it says nothing, recorded, or inferred if its
+ * path is approximate. */
+static enum cpti_evidence evidence_of(const struct cpt_record *record,
+                                      bool is_approximate)
+{
+    const struct cpt_attribute *attribute =
+        cpt_record_attribute(record, cpt_bytes_of("cpt.evidence"));
+
+    for (unsigned i = 0; attribute != NULL && i < CPTI_EVIDENCES; i++) {
+        if (attribute->type == CPT_ATTRIBUTE_TEXT &&
+            cpt_bytes_equal(attribute->value.text,
+                            cpt_bytes_of(cpti_evidence_words[i]))) {
+            return i;
+        }
+    }
+    return is_approximate ? CPTI_INFERRED : CPTI_RECORDED;
+}
+
+static void add_record(struct cpti_about *about, const struct cpt_record *record,
+                       bool is_approximate)
+{
+    struct cpti_about_sums *sums = &about->sums[about->kind];
+    struct cpti_about_service *service = service_of(about, record->service);
+    const bool is_inner = record->is_local_root != 0;
+
+    sums->read++;
+    add_time(sums, record->start_unix_ns, record->start_unix_ns + record->latency_ns);
+    if (service != NULL) {
+        service->entered[about->kind] += !is_inner;
+        service->inner[about->kind] += is_inner;
+    }
+    if (is_inner) {
+        sums->inner++;
+        return;
+    }
+    sums->requests++;
+    sums->forced += record->is_forced != 0;
+    sums->fragments += cpti_is_fragment(record);
+    sums->evidence[evidence_of(record, is_approximate)]++;
+}
+
+/* Whether the walk has read enough. */
+static bool is_enough(struct cpti_about *about, const struct cpti_input *input)
+{
+    about->is_cut = input->read_bytes - about->start_bytes > about->bytes_max;
+    return about->is_cut;
+}
+
+static int add_graph(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    add_record(walk->context, record, false);
+    return is_enough(walk->context, walk->input) ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+}
+
+static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct cpti_about *about = walk->context;
+    const struct cpt_path *path = NULL;
+    int status = cpti_log_path(walk, record, &path);
+
+    if (path != NULL) {
+        for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
+            (void)service_of(about, cpt_path_frame_service(path, i));
+        }
+        add_record(about, record, (cpt_path_flags(path) & CPT_PATH_APPROXIMATE) != 0);
+    }
+    return is_enough(about, walk->input) ? CPTI_EXIT_FAILED : status;
+}
+
+/* --- Files --- */
+
+/* Reads the records of @part, or of the whole @input if it is NULL, up to @bytes_max.
+ * How many it met is in *@count. enum cpti_exit. */
+static int walk_part(struct cpti_about *about, struct cpti_input *input,
+                     const struct cpt_log_part *part, uint64_t bytes_max,
+                     uint64_t *count)
+{
+    const bool is_graphs = input->kind == CPTI_INPUT_GRAPHS;
+    struct cpti_log_walk walk = {.input = input,
+                                 .part = part,
+                                 .has_graphs = is_graphs,
+                                 .record = is_graphs ? add_graph : add_path,
+                                 .context = about};
+    int status = CPTI_EXIT_DONE;
+
+    about->start_bytes = part != NULL ? part->offset : input->read_bytes;
+    about->bytes_max = bytes_max;
+    about->is_cut = false;
+    status = cpti_log_walk(&walk);
+    about->all_bytes += input->read_bytes - about->start_bytes;
+    *count = walk.record_count;
+    return about->is_cut ? CPTI_EXIT_DONE : status;
+}
+
+/* Of a large path log the first part, one in the middle, and the last one. */
+static int walk_parts(struct cpti_about *about, struct cpti_input *input,
+                      const struct cpt_log_part *parts, size_t part_count)
+{
+    const size_t chosen[] = {0, part_count / 2, part_count - 1};
+    int status = CPTI_EXIT_DONE;
+
+    const struct cpt_log_part *last = &parts[part_count - 1];
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
+        const struct cpt_log_part *part = &parts[chosen[i]];
+
+        status = cpti_exit_last(
+            status, walk_part(about, input, part,
+                              part == last ? WHOLE_BYTES_MAX : PART_BYTES, &count));
+    }
+    about->sums[about->kind].records += last->record_count + count;
+    about->sums[about->kind].is_least |= about->is_cut;
+    return status;
+}
+
+static int walk_log(struct cpti_about *about, struct cpti_input *input)
+{
+    struct cpt_log_part *parts = NULL;
+    size_t part_count = 1;
+    uint64_t count = 0;
+    int status = CPTI_EXIT_DONE;
+
+    if (input->total_bytes > WHOLE_BYTES_MAX && input->kind != CPTI_INPUT_GRAPHS) {
+        const uint64_t most = input->total_bytes / PART_BYTES;
+
+        parts = calloc(CPT_LOG_PARTS_MAX, sizeof *parts);
+        if (parts == NULL) {
+            return cpti_failed("out of memory");
+        }
+        part_count = cpti_log_cut(
+            input, parts, most < CPT_LOG_PARTS_MAX ? (size_t)most : CPT_LOG_PARTS_MAX);
+    }
+    if (part_count >= 3) {
+        status = walk_parts(about, input, parts, part_count);
+    } else {
+        status = walk_part(about, input, NULL, WHOLE_BYTES_MAX, &count);
+        about->sums[about->kind].records += count;
+        about->sums[about->kind].is_least |= about->is_cut;
+    }
+    free(parts);
+    return status;
+}
+
+static int read_tree(struct cpti_about *about, struct cpti_input *input)
+{
+    struct cpti_about_sums *sums = &about->sums[about->kind];
+    struct cpt_tree *tree = NULL;
+    uint64_t digest = 0;
+    const int status = cpti_tree_read(input, &tree, &digest);
+
+    for (uint32_t i = 0; tree != NULL && i < cpt_tree_node_count(tree); i++) {
+        struct cpti_about_service *service =
+            service_of(about, cpt_tree_service(tree, i));
+
+        if (service != NULL && cpt_tree_depth(tree, i) == 1) {
+            service->entered[CPTI_ABOUT_TREES] += cpt_tree_request_count(tree);
+        }
+    }
+    if (tree != NULL) {
+        sums->records += cpt_tree_request_count(tree);
+        sums->read += cpt_tree_request_count(tree);
+        sums->requests += cpt_tree_request_count(tree);
+        add_time(sums, cpt_tree_time_first_ns(tree), cpt_tree_time_last_ns(tree));
+    }
+    about->all_bytes += input->total_bytes;
+    cpt_tree_free(tree);
+    return status;
+}
+
+static int read_file(struct cpti_about *about, const char *path)
+{
+    struct cpti_input input;
+    enum cpti_about_kind kind = CPTI_ABOUT_LOGS;
+    int status = cpti_input_open(&input, path);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    kind = input.kind == CPTI_INPUT_GRAPHS ? CPTI_ABOUT_GRAPHS
+           : input.kind == CPTI_INPUT_TREE ? CPTI_ABOUT_TREES
+                                           : CPTI_ABOUT_LOGS;
+    about->kind = kind;
+    about->sums[about->kind].files++;
+    if (input.kind == CPTI_INPUT_GZIP) {
+        status = cpti_refuse_gzip(&input);
+    } else if (kind == CPTI_ABOUT_TREES) {
+        status = read_tree(about, &input);
+    } else {
+        status = walk_log(about, &input);
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+/* Reads the files of the folder that @kinds takes. *@count gets their number. */
+static int read_found(struct cpti_about *about, const struct cpti_command *kinds,
+                      FILE *messages, size_t *count)
+{
+    struct cpti_arguments files = {.command = kinds,
+                                   .operands = calloc(2, sizeof(char *))};
+    int status = CPTI_EXIT_DONE;
+
+    *count = 0;
+    if (files.operands == NULL) {
+        return cpti_failed("out of memory");
+    }
+    files.operands[files.operand_count++] = about->name;
+    cpti_messages_to(messages);
+    status = cpti_folders_open(&files);
+    cpti_messages_to(NULL);
+    *count = status == CPTI_EXIT_DONE ? files.operand_count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (about->all_bytes > ALL_BYTES_MAX) {
+            about->sums[about->kind].is_least = true;
+            about->sums[about->kind].files += *count - i;
+            break;
+        }
+        status = cpti_exit_last(status, read_file(about, files.operands[i]));
+    }
+    cpti_arguments_deinit(&files);
+    return status;
+}
+
+/* All files of the folder: logs of both kinds, then trees. What has neither is told as
+ * of one without path logs. */
+static int read_folder(struct cpti_about *about)
+{
+    static const struct cpti_command logs = {.has_log_folders = true};
+    static const struct cpti_command trees = {.has_tree_folders = true};
+    FILE *silence = fopen("/dev/null", "we");
+    size_t log_count = 0;
+    size_t tree_count = 0;
+    int of_logs = CPTI_EXIT_DONE;
+    int of_trees = CPTI_EXIT_DONE;
+
+    if (silence == NULL) {
+        return cpti_failed("/dev/null: cannot be opened: %s", strerror(errno));
+    }
+    of_logs = read_found(about, &logs, silence, &log_count);
+    of_trees = read_found(about, &trees, silence, &tree_count);
+    (void)fclose(silence);
+    if (log_count == 0 && tree_count == 0) {
+        return read_found(about, &logs, NULL, &log_count);
+    }
+    return cpti_exit_last(log_count != 0 ? of_logs : CPTI_EXIT_DONE,
+                          tree_count != 0 ? of_trees : CPTI_EXIT_DONE);
+}
+
+/* What is spans becomes a private path log; of many bytes only the beginning, and what
+ * is wrong with its end is not said. */
+static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
+{
+    struct stat state;
+    FILE *silence = NULL;
+    int status = CPTI_EXIT_DONE;
+
+    if (strcmp(about->name, "-") != 0 && stat(about->name, &state) == 0) {
+        about->is_folder = S_ISDIR(state.st_mode);
+        if (S_ISREG(state.st_mode) && state.st_size > WHOLE_BYTES_MAX) {
+            silence = fopen("/dev/null", "we");
+            cpti_inputs_cut(WHOLE_BYTES_MAX);
+        }
+    }
+    cpti_messages_to(silence);
+    status = cpti_span_logs_open(files, false);
+    cpti_messages_to(NULL);
+    cpti_inputs_cut(0);
+    about->is_spans = files->operands[0] != about->name;
+    about->sums[CPTI_ABOUT_LOGS].is_least = about->is_spans && silence != NULL;
+    if (silence != NULL) {
+        (void)fclose(silence);
+    }
+    return status;
+}
+
+enum cpti_about_kind cpti_about_kind(const struct cpti_about *about)
+{
+    return about->sums[CPTI_ABOUT_LOGS].files != 0     ? CPTI_ABOUT_LOGS
+           : about->sums[CPTI_ABOUT_GRAPHS].files != 0 ? CPTI_ABOUT_GRAPHS
+                                                       : CPTI_ABOUT_TREES;
+}
+
+int cpti_about_read(struct cpti_about *about, const struct cpti_command *command)
+{
+    const char *operand[] = {about->name, NULL};
+    struct cpti_arguments files = {
+        .command = command, .operands = operand, .operand_count = 1};
+    int status = CPTI_EXIT_DONE;
+
+    about->names = cpt_names_new(NULL);
+    status =
+        about->names != NULL ? read_spans(about, &files) : cpti_failed("out of memory");
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    return about->is_folder && !about->is_spans ? read_folder(about)
+                                                : read_file(about, operand[0]);
+}
+
+void cpti_about_deinit(struct cpti_about *about)
+{
+    cpt_names_free(about->names);
+    cpt_alloc_free(NULL, about->services);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * about.h - what is in a file or folder, whatever its kind
+ *
+ *      FILE --> its kind --> records --> requests, evidence, services, times
+ *
+ * The work is bounded. A small file is read whole. Of a large path log the heads of all
+ * blocks are read, which say how many records there are, and the records of three
+ * parts: the first one, one in the middle, the last one. Of any other large file the
+ * beginning is read.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_CLI_ABOUT_H
+#define CPTI_CLI_ABOUT_H
+
+#include "cpt/cpt_name.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cpti_command;
+
+enum cpti_about_kind {
+    CPTI_ABOUT_LOGS,
+    CPTI_ABOUT_GRAPHS,
+    CPTI_ABOUT_TREES,
+    CPTI_ABOUT_KINDS
+};
+
+/* Who says what waited for what, from strong to weak. */
+enum cpti_evidence {
+    CPTI_RECORDED, /* the runtime */
+    CPTI_MEASURED, /* the kernel */
+    CPTI_TOLD,     /* a span */
+    CPTI_LEARNT,   /* the times of many requests */
+    CPTI_INFERRED, /* the times of one request */
+    CPTI_EVIDENCES
+};
+extern const char *const cpti_evidence_words[];
+
+/* All files of one kind. */
+struct cpti_about_sums {
+    uint64_t files;
+    uint64_t records;  /* also those that were not read */
+    uint64_t read;     /* all below is of these */
+    uint64_t requests; /* with those whose tracing was forced, and fragments */
+    uint64_t forced;
+    uint64_t fragments;
+    uint64_t inner;                    /* records of inner services, no requests */
+    uint64_t evidence[CPTI_EVIDENCES]; /* of requests; trees do not have it */
+    uint64_t first_ns;                 /* Unix time; 0: not known */
+    uint64_t last_ns;
+    bool is_least; /* there are more records */
+};
+
+struct cpti_about_service {
+    uint64_t entered[CPTI_ABOUT_KINDS]; /* requests */
+    uint64_t inner[CPTI_ABOUT_KINDS];   /* records of its own */
+};
+
+/* Set `name`; the rest is zero at first. */
+struct cpti_about {
+    const char *name; /* a path, or "-" */
+    bool is_folder;
+    bool is_spans; /* its path log was made of them */
+    struct cpti_about_sums sums[CPTI_ABOUT_KINDS];
+    struct cpt_names *names;             /* of services */
+    struct cpti_about_service *services; /* by number of the name */
+    size_t service_count, service_capacity;
+    /* the present walk */
+    enum cpti_about_kind kind;
+    uint64_t start_bytes;
+    uint64_t bytes_max; /* that it reads */
+    uint64_t all_bytes; /* that were read before it */
+    bool is_cut;        /* it ended for that */
+};
+
+/* Reads what is there; says what is wrong with it. @command reads it (messages name
+ * it). enum cpti_exit; CPTI_EXIT_FAILED also if only some of it could be read. The
+ * caller deinits @about in each case. */
+int cpti_about_read(struct cpti_about *about, const struct cpti_command *command);
+void cpti_about_deinit(struct cpti_about *about);
+
+/* The kind of most interest that has files. */
+enum cpti_about_kind cpti_about_kind(const struct cpti_about *about);
+
+#endif
