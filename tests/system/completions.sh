@@ -40,6 +40,7 @@ zle -N zle-line-init
 END
     : >'some log.cptlog'
     expect "zsh, a command" "cpt report |" "$(zsh -f "$here/completions.zsh" 'cpt rep')"
+    expect "zsh, a file alone" "cpt paths.cptlog |" "$(zsh -f "$here/completions.zsh" 'cpt path')"
     expect "zsh, a group" "cpt help fix |" "$(zsh -f "$here/completions.zsh" 'cpt help fi')"
     expect "zsh, an option" "cpt report --include-forced |" \
         "$(zsh -f "$here/completions.zsh" 'cpt report --include-fo')"
@@ -89,6 +90,7 @@ PROMPT_COMMAND='echo yes >started'
 RC
     sed 's/zpty shell .*/zpty shell bash --rcfile bashrc -i/' "$here/completions.zsh" >bash.zsh
     expect "bash, a command" "cpt report |" "$(zsh -f bash.zsh 'cpt rep')"
+    expect "bash, a file alone" "cpt paths.cptlog |" "$(zsh -f bash.zsh 'cpt path')"
     expect "bash, a group" "cpt help fix |" "$(zsh -f bash.zsh 'cpt help fi')"
     expect "bash, the value of one" "cpt diff --by service |" \
         "$(zsh -f bash.zsh 'cpt diff --by ser')"
@@ -128,6 +130,7 @@ try_fish() {
     "$CPT" --completion fish >cpt.fish
     expect "fish, a command" "report" "$(completed 'cpt rep')"
     expect "fish, all commands" "$(printf '%s\n' $commands help | sort)" "$(completed 'cpt ' | sort)"
+    expect "fish, a file alone" "./paths.cptlog" "$(completed 'cpt ./pat')"
     expect "fish, a group" "fix" "$(completed 'cpt help fi')"
     expect "fish, an option" "--include-forced" "$(completed 'cpt report --include-fo')"
     expect "fish, the value of one" "edge name service stack" \

@@ -3,13 +3,13 @@
 /*
  * completion.c - completions for three shells, made from the command tables
  *
- * They are the same in each shell: the first word is a command or "help", which takes
- * a group, a command or "questions"; a word that begins with
- * a hyphen is one of its options; the value of an option with a list of words is one of
- * them; the value of --where or --mix is a term or key of the logs on the command line,
- * which the tool itself lists (--complete); that of a term of cpt whatif is one of the
- * graphs there; any other word is a file. Texts stand in single quotes; put_text()
- * replaces each quote in them.
+ * They are the same in each shell: the first word is a command, a file or "help", which
+ * takes a group, a command or "questions"; a word that begins with a hyphen is one of
+ * the command's options; the value of an option with a list of words is one of them;
+ * the value of --where or --mix is a term or key of the logs on the command line, which
+ * the tool itself lists (--complete); that of a term of cpt whatif is one of the graphs
+ * there; any other word is a file. Texts stand in single quotes; put_text() replaces
+ * each quote in them.
  *
  * Terms have blanks, colons and quotes. zsh and fish quote what they insert; bash does
  * not, and cuts the line at colons, so there the line is read again as a shell would,
@@ -252,7 +252,8 @@ static void put_bash(FILE *file)
         "        [ \"$list$key\" != terms ] || compopt -o nospace 2>/dev/null\n"
         "    elif [ -n \"$options\" ]; then\n"
         "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
-        "    else\n"
+        "    fi\n"
+        "    if [ -z \"$list$options\" ] || [ -z \"$command${COMPREPLY[*]}\" ]; then\n"
         "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
         "        compopt -o filenames 2>/dev/null\n"
         "    fi\n"
@@ -339,7 +340,7 @@ static void put_zsh(FILE *file)
     put_zsh_commands(file);
     (void)fputs("    )\n"
                 "    if (( CURRENT == 2 )); then\n"
-                "        _describe command commands\n"
+                "        _describe command commands || _files\n"
                 "        return\n"
                 "    fi\n"
                 "    shift words\n"
@@ -403,7 +404,10 @@ static void put_fish(FILE *file)
                 file);
     (void)fprintf(file, "complete -c cpt -f -n __fish_use_subcommand -a help -d '%s'\n",
                   help_summary);
-    (void)fputs("complete -c cpt -f -n '__fish_seen_subcommand_from help' -a '", file);
+    (void)fputs("complete -c cpt -F -n '__fish_use_subcommand; and string match -qr "
+                "\"[./]\" -- (commandline -ct)'\n"
+                "complete -c cpt -f -n '__fish_seen_subcommand_from help' -a '",
+                file);
     put_topics(file, " ");
     (void)fputs("'\n", file);
     for (size_t i = 0; i < cpti_command_count; i++) {
