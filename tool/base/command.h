@@ -3,10 +3,10 @@
 /*
  * command.h - the parts of a command of the tool
  *
- * Each command is one file cmd_<name>.c with its option table, its help and its code.
- * The file exports one struct cpti_command. --help (help.c), the man page (man.c), the
- * completions of three shells (completion.c) and the parser of the command line
- * (options.c) all read that struct, so they cannot disagree.
+ * Each command is one file cmd_<name>.c with its option table and its code, and a text
+ * commands/help/<name>.txt. The file exports one struct cpti_command. --help (help.c),
+ * the man page (man.c), the completions of three shells (completion.c) and the parser
+ * of the command line (options.c) all read that struct, so they cannot disagree.
  *
  *      main.c: cpti_commands[] --> cpti_command_log       options[] ---> options.c
  *                              |-> cpti_command_report    examples[] --> help, man page
@@ -72,8 +72,7 @@ struct cpti_command {
     const char *question;                /* that it answers, at most 66 columns */
     const char *needs;                   /* the input that it takes for that, as long */
     const char *usages[CPTI_USAGES_MAX]; /* what follows the command's name */
-    const char *description;             /* paragraphs, separated by an empty line */
-    const char *description_rest; /* more of them, as C limits literals; or NULL */
+    const char *description; /* instead of commands/help/NAME.txt; NULL: that */
     const struct cpti_option *options[CPTI_OPTION_TABLES_MAX];
     const struct cpti_example *examples; /* at least two */
     size_t operand_count_min;

@@ -302,35 +302,6 @@ const struct cpti_command cpti_command_collect = {
     .question = "How do spans of running services become path logs?",
     .needs = "services or a collector that send OTLP",
     .usages = {"[OPTION]... -o FOLDER"},
-    .description =
-        "Receives spans as OpenTelemetry sends them (OTLP), puts traces together, and "
-        "writes the critical path of each to a path log, as 'cpt import' does. Prints "
-        "its address, and runs until Ctrl-C or SIGTERM; then it writes what it holds. "
-        "SIGHUP begins another log file.\n"
-        "\n"
-        "Over HTTP it takes POST /v1/traces in JSON and protobuf, also compressed by "
-        "gzip or zstd; with --grpc-port it takes gRPC, too. GET /metrics has its "
-        "counters for Prometheus, /healthz and /readyz say whether it works and "
-        "whether the log can be written. While it cannot, spans are answered 503, and "
-        "senders send them again.\n"
-        "\n"
-        "The answer 200 says that spans are in memory: until their trace is written, "
-        "they are lost if the collector is killed. At its end it tells what came and "
-        "what was written; if traces are lost, as the disk is full, it tells how many, "
-        "and exits with 1.\n"
-        "\n"
-        "A trace has ended when none of its spans came for --quiet, or for twice as "
-        "long if its root is missing, which may still run; or at --age. Spans that "
-        "come later are counted and left out.",
-    .description_rest =
-        "If more waits than --memory allows, whole traces are left out, never a part "
-        "of one: which ones, their ids tell, so all collectors leave out the same. "
-        "--share does so from the start. The records that are kept count for those "
-        "that are not.\n"
-        "\n"
-        "Each collector sees only what is sent to it: all spans of a trace must come "
-        "to the same one. It has no passwords and no encryption: put a proxy in front "
-        "that has, where strangers can reach it.",
     .options = {options},
     .examples = examples,
     .run = run,

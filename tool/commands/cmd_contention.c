@@ -436,48 +436,6 @@ const struct cpti_command cpti_command_contention = {
     .question = "Who had the lock, worker or processor that requests waited for?",
     .needs = "path logs of services that use cpt: spans do not say it",
     .usages = {"[OPTION]... LOG..."},
-    .description =
-        "A task that waits for a lock or a worker is a victim. The culprit is the task "
-        "that had it just then: of this request or of another one. It delays the "
-        "request, but it is on no path, so no average shows it. The runtime notes the "
-        "culprit when the wait begins.\n"
-        "\n"
-        "The first table has the culprits with what they held, those that delayed the "
-        "most first; the second one who waited for them. The columns:\n"
-        "\n"
-        "  share     of the mean latency of the selected requests\n"
-        "  mean ms   time waited, in the average request, and the interval of that\n"
-        "  requests  that had one\n"
-        "  resource  what it waited for\n"
-        "  culprit   the task that had it when the wait began; '-': not known\n"
-        "  victim    the task that waited\n"
-        "\n"
-        "A resource is a lock; the queue of an executor, for a worker; 'run delay', "
-        "where a task could run but had no processor; 'off CPU', where it slept, or "
-        "run delay is not measured; or the "
-        "'accept queue', where the process came to the request late; 'other' is what "
-        "comes after 65,535 rows. A culprit is not "
-        "known if an idle worker had to wake up, if code that is no task had the "
-        "worker, or if the path lost its labels to fit a budget.\n"
-        "\n"
-        "The culprit of run delay is the task that computed most meanwhile, of those "
-        "requests of the process that were traced and measured CPU time: work that is "
-        "not traced, other threads and other processes are not seen.\n"
-        "\n"
-        "A culprit that held a lock for long had perhaps waited for another one "
-        "itself. Only waits on the critical path count: others delayed nothing.\n"
-        "\n"
-        "--requests: the longest waits of one traced request for what another one had, "
-        "by the last 16 digits of their trace ids.\n"
-        "\n"
-        "--by: a table before the others with the values of an attribute, or of "
-        "method, "
-        "status or minute, in the requests whose tasks were in the way. They are "
-        "looked "
-        "for in all records of the logs, selected or not, so logs are read twice.\n"
-        "\n"
-        "'cpt busy' tells who used the processors, also off the critical path.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -527,42 +527,6 @@ const struct cpti_command cpti_command_log = {
     .question = "Which requests are in a log, and is the log whole?",
     .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
-    .description =
-        "Prints each traced request of the path logs as a row: its number, which "
-        "'cpt show --record' takes, when it arrived, how long it took, its status, "
-        "whether it failed, and where it entered. With --paths it prints instead the "
-        "probability with which it was traced, the attributes that the application "
-        "set, and its critical path as a tree in the order of time. '-' is standard "
-        "input.\n"
-        "\n"
-        "With --where, --since, --until and --entry it prints only the requests for "
-        "which all of them hold. A --where is KEY=VALUE or an expression such as\n"
-        "\n"
-        "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
-        "\n"
-        "See cpt-select(7). Forced requests and the records of inner services are "
-        "always included; percentiles are computed over the other requests. With "
-        "--sample it prints a sample of the selected requests, in the order of the "
-        "log.\n"
-        "\n"
-        "With --json the fields of a record are service, method, entry, start_unix_ns, "
-        "probability, status, trace_id, latency_ns, failed, forced, random, "
-        "local_root, meta (the attributes) and segments, each with stack (root first), "
-        "kind and duration_ns. With --max-bytes the requests are still in the order of "
-        "the log; a last line has rest, the number and the sum of the others, and a "
-        "request that is longer than SIZE is among them. Later versions may add "
-        "fields.\n"
-        "\n"
-        "With --output or --repair records are copied unchanged, including fields that "
-        "this version does not know. Several inputs become one log, merged by the "
-        "times at which requests arrived. The index at its end lists what each block "
-        "contains, so a search by time, entry service, latency or key reads only the "
-        "blocks that may contain a match. An index of the input is used in the same "
-        "way.\n"
-        "\n" CPTI_FOLDER_TEXT "\n\n"
-        "Damage in a log is reported, skipped and counted. An incomplete last block "
-        "does not count as damage: the service is still writing the log, or was "
-        "killed.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

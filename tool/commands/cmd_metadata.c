@@ -488,38 +488,6 @@ const struct cpti_command cpti_command_metadata = {
     .question = "What does the header of this response say, and is it right?",
     .needs = "a response with its headers, as curl prints it",
     .usages = {"[OPTION]... [VALUE]", "--conformance COMMAND [OPTION]... [FILE]..."},
-    .description =
-        "Decodes the value of the response header critical-path-bin and prints the "
-        "critical path in it as a tree in the order of time. The value is an argument "
-        "or comes from standard input. A whole header line is accepted too, and so is "
-        "the output of 'curl -i'.\n"
-        "\n"
-        "With --json the object has version, sum_ns, server_elapsed_ns, nonce, "
-        "sum_only "
-        "and segments, each with stack (root first), kind and duration_ns. Later "
-        "versions "
-        "may add fields.\n"
-        "\n"
-        "A service that was asked with the parameter drag says of each segment by how "
-        "much the request would have been faster without it: drag_ns, and in the tree "
-        "where it is less than the segment. Drags do not add up.\n"
-        "\n"
-        "The nonce is that of the header critical-path-nonce of the request which the "
-        "path answers: if the request had another one, the path comes from a cache.\n"
-        "\n"
-        "In the verbose form each segment carries the names of its whole stack. No "
-        "header has it; it is for tools, and to be compared with.",
-    .description_rest =
-        "With --conformance another implementation of the format is tried. COMMAND is "
-        "run by the shell. It gets one line for each case on its standard input, and "
-        "answers each with one line on its standard output: asks and nonces to be "
-        "parsed, asks to be sent on, paths to be read, bytes to be refused, and a "
-        "service's own time with its callees' replies, some of them to another ask, to "
-        "be made into one path within a budget. The answers are compared "
-        "with our own. The cases are written by hand, files, and random; each FILE is "
-        "one more path, as bytes. A program that crashes or is silent is started "
-        "again, ten times. The exit status is 0 if every answer is right, otherwise "
-        "1.",
     .options = {options},
     .examples = examples,
     .operand_count_max = 100000,

@@ -271,38 +271,6 @@ const struct cpti_command cpti_command_wait = {
     .question = "What do the requests of a running service wait for now?",
     .needs = "the address of a service",
     .usages = {"[OPTION]... HOST:PORT"},
-    .description =
-        "Asks a service for the requests that it has not answered yet (GET "
-        "/cpt/requests, of its port for operators, or of its own if its options have "
-        "serves_counters), the oldest first, and draws what each of their tasks waits "
-        "for, and since when. Where a task waits for a call, the called service is "
-        "asked, too, and its request is drawn below: the one with the ids of the call. "
-        "Where a task waits for a lock, the requests that hold it are drawn.\n"
-        "\n"
-        "A called service is asked at the port that the stub names as operators, or "
-        "--operators-of; else at the target of the call, by http or https. A call that "
-        "is not followed is drawn with the reason.\n"
-        "\n"
-        "A request is stuck if no task of it runs, and all that its tasks wait for are "
-        "requests that are stuck. Requests that wait for each other in a circle are a "
-        "deadlock, which is printed at the end. A deadlock is reported if it is there "
-        "at two looks. Timeouts may still end it. What is not known (a call that is "
-        "not followed, a lock that is taken by cpt_mutex_lock()) is taken for "
-        "something "
-        "that goes on.\n"
-        "\n"
-        "With --fail-if deadlock the status is 3 if there is a deadlock; 0 if there is "
-        "none; 1, with the reason on stderr, if that cannot be told: a request would "
-        "be "
-        "stuck if calls that are not followed never ended.",
-    .description_rest =
-        "Times of requests that are not traced are known to some milliseconds, and "
-        "only for the request, its calls and its locks.\n"
-        "\n"
-        "With --json the object has services, requests, deadlocks and doubts; a wait "
-        "has "
-        "the indices of the requests that it leads to, or why it leads to none. Later "
-        "versions may add fields.",
     .options = {options, cpti_get_options},
     .examples = examples,
     .operand_count_min = 1,

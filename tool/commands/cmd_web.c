@@ -104,37 +104,6 @@ const struct cpti_command cpti_command_web = {
     .question = "What is in all of this? Let me look around, in a browser.",
     .needs = "path logs, spans, trees or ClickHouse",
     .usages = {"[OPTION]... LOG|TREE|FOLDER|clickhouse://ADDRESS..."},
-    .description =
-        "Serves one page, prints its address, and runs until Ctrl-C or SIGTERM. The "
-        "page shows what 'cpt report --html' shows, but of any selection: type a term "
-        "of cpt-select(7), compare two selections as 'cpt diff' does, drag over the "
-        "histogram of latencies to select the slow ones, and open single requests. "
-        "Each view has an address of its own, which can be kept as a link.\n"
-        "\n"
-        "The numbers are those of 'cpt report --json' and 'cpt diff --json' with the "
-        "same selection. Logs that grow are followed, also when they are rotated; the "
-        "folder is looked at for new ones. Files of spans and folders of them, as 'cpt "
-        "import' takes them, are imported into a private log when it starts.\n"
-        "\n"
-        "With --graphs, the page has a link to /whatif, whose sliders change the times "
-        "of frames, and which shows what mean, p50 and p99 of the requests with kept "
-        "graphs would be, as 'cpt whatif' computes them, who takes over, and the new "
-        "critical path. It takes all terms of 'cpt whatif'. The graphs are read once.\n"
-        "\n"
-        "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
-        "unless --listen names another address, and refuses requests that were sent to "
-        "another host name, as pages of foreign sites would send them. Beyond loopback "
-        "the printed address ends with a token: with it all requests can be read, "
-        "without it none. It is kept in the file .cpt-web-token beside the first log, "
-        "so "
-        "that links last; programs may send it as the header 'Authorization: Bearer "
-        "TOKEN'. There is no encryption: to share it further, put a proxy in front "
-        "that "
-        "has, and passwords.\n"
-        "\n"
-        "Programs read the same data as JSON from /api/summary, /api/complete, "
-        "/api/view, /api/records, /api/record and /api/whatif; docs/web.md describes "
-        "them.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -51,6 +51,19 @@ const struct cpti_option cpti_tool_options[] = {
     {0},
 };
 
+const char *cpti_help_description(const struct cpti_command *command)
+{
+    const struct cpti_help_text *text = cpti_help_texts;
+
+    if (command->description != NULL) {
+        return command->description;
+    }
+    while (text->name != NULL && strcmp(text->name, command->name) != 0) {
+        text++;
+    }
+    return text->name != NULL ? text->text : "";
+}
+
 static void print_option(FILE *file, const struct cpti_option *option)
 {
     char text[OPTION_BYTES] = "";
@@ -217,11 +230,7 @@ void cpti_help(FILE *file, const struct cpti_command *command)
         print_broken(file, 0, line, "\n           ");
     }
     (void)fputc('\n', file);
-    cpti_print_wrapped(file, 0, command->description);
-    if (command->description_rest != NULL) {
-        (void)fprintf(file, "\n");
-        cpti_print_wrapped(file, 0, command->description_rest);
-    }
+    cpti_print_wrapped(file, 0, cpti_help_description(command));
     (void)fprintf(file, "\noptions:\n");
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         print_option(file, option);

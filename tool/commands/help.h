@@ -30,6 +30,17 @@ extern const size_t cpti_command_count;
 /* `cpt FILE`, which is not one of them, as its first word is the file; cmd_file.c. */
 extern const struct cpti_command cpti_command_file;
 
+/* The texts of help/, which the build puts in here: paragraphs, separated by an empty
+ * line. The name NULL ends the table. */
+struct cpti_help_text {
+    const char *name; /* of the command */
+    const char *text;
+};
+extern const struct cpti_help_text cpti_help_texts[];
+
+/* What @command does; never NULL. */
+const char *cpti_help_description(const struct cpti_command *command);
+
 /* Texts that the help and the man pages share. */
 extern const char cpti_about[];
 extern const char cpti_exit_text[];

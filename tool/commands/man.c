@@ -161,7 +161,7 @@ static void put_tool(FILE *file)
         put_group(file, group);
     }
     (void)fputs(".SH WHAT IS THIS FILE?\n", file);
-    put_paragraphs(file, cpti_command_file.description);
+    put_paragraphs(file, cpti_help_description(&cpti_command_file));
     (void)fputs(".SH OPTIONS\n", file);
     for (const struct cpti_option *option = cpti_tool_options; option->name != NULL;
          option++) {
@@ -184,11 +184,7 @@ static void put_command(FILE *file, const struct cpti_command *command)
         (void)fputc('\n', file);
     }
     (void)fputs(".SH DESCRIPTION\n", file);
-    put_paragraphs(file, command->description);
-    if (command->description_rest != NULL) {
-        (void)fputs(".PP\n", file);
-        put_paragraphs(file, command->description_rest);
-    }
+    put_paragraphs(file, cpti_help_description(command));
     (void)fputs(".SH OPTIONS\n", file);
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         put_option(file, option);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # every command has a usage, options and at least two examples
-for command in demo metadata log show aggregate merge load report diff culprit contention precision plan pprof folded; do
+for command in $(cpt --help | sed -n '/^commands/,/^$/s/^  \([a-z]*\) .*/\1/p') FILE; do
     cpt $command --help >help || echo "$command: $?"
-    cpt help $command | cmp - help
+    [ $command = collect ] || cpt help $command | cmp - help # collect is a group, too
+    sed -n '1,/^options/p' help | grep -q '^[A-Z].*' || echo "$command: no description"
     grep -q "^usage: cpt $command" help || echo "$command: no usage"
     grep -q '^exit status:' help || echo "$command: no exit status"
     test "$(sed -n '/^examples:/,$p' help | grep -c '^  [a-z]')" -ge 2 || echo "$command: examples"
