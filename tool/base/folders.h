@@ -33,14 +33,6 @@
 /* Of one operand: files and subfolders together, and folders within each other. */
 enum { CPTI_FOLDER_ENTRIES_MAX = 65536, CPTI_FOLDER_DEPTH_MAX = 16 };
 
-/* The paragraph about folders in the descriptions of commands. */
-#define CPTI_FOLDER_TEXT                                                               \
-    "A folder in the place of a path log stands for all path logs in it and in its "   \
-    "subfolders, in the order of their names. Other files, hidden ones and links to "  \
-    "folders are skipped. Spans, and a folder of them without a path log, are "        \
-    "imported "                                                                        \
-    "first, as by 'cpt import'."
-
 /* An operand as it was given. */
 struct cpti_source {
     const char *name;       /* borrowed from the command line */

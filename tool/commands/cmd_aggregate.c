@@ -63,14 +63,6 @@ const struct cpti_command cpti_command_aggregate = {
     .question = "How do many path logs become one small file?",
     .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
-    .description =
-        "Adds the critical paths of all selected requests to one tree of stacks with "
-        "exact sums, and writes it to a file. Every other command takes this file in "
-        "place of the logs. Trees can be put together in any order; the result is the "
-        "same, bit for bit. Several logs are read at the same time, each by its own "
-        "thread.\n"
-        "\n" CPTI_SELECT_TEXT " You cannot select requests from a tree.\n"
-        "\n" CPTI_COUNT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -196,36 +196,6 @@ const struct cpti_command cpti_command_assert = {
     .question = "Does each trace have the structure that it must have?",
     .needs = "spans or path logs, and a rule",
     .usages = {"[OPTION]... RULE FILE..."},
-    .description =
-        "Tries rules on every trace of the files: spans, as 'cpt import' takes them, "
-        "or "
-        "path logs. The exit status is 3 if a trace breaks a rule, for tests; 1 if "
-        "something could not be read or there is no trace.\n"
-        "\n"
-        "A rule is one of these; several are joined by 'and':\n"
-        "\n"
-        "  no span(A) [WHERE]            some span(A) [WHERE]\n"
-        "  at most N span(A) [WHERE]     at least N span(A) [WHERE]\n"
-        "  every span(A) WHERE           span(A) before span(B)\n"
-        "\n"
-        "WHERE is 'under span(B)', 'directly under span(B)', 'on the path', or the "
-        "latter after one of the former. A and B are names in quotes: \"service: "
-        "operation\", or the service or the operation alone; '*' stands for any text. "
-        "A client's span that stands for a call is no span of its own: its callee's "
-        "is, "
-        "or, if that wrote none, it has the callee's name.\n"
-        "\n"
-        "Numbers hold for each trace. But 'at most 3 span(\"db\") under "
-        "span(\"read\")' "
-        "counts below each read by itself. A trace without a span B keeps every rule "
-        "with 'under', one with none on the path 'some' and 'at least'. 'before': when "
-        "a B begins, an A has ended. 'on the path': "
-        "on "
-        "the critical path, itself or by a span below it.\n"
-        "\n"
-        "Of a path log a span is a frame, each time that the path enters it: it has "
-        "only what was waited for. A name that no span has is told, with one that is "
-        "like it.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 2,

@@ -554,27 +554,6 @@ const struct cpti_command cpti_command_busy = {
     .question = "Which tasks kept the processors busy, also off the path?",
     .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[OPTION]... FILE..."},
-    .description =
-        "Reads kept graphs, which have all that services did for a request, also off "
-        "the critical path: graph logs (docs/format-graph-log.md), or the spans that "
-        "services write (docs/format-spans.md). Files of several services are joined. "
-        "Of spans of other systems it is inferred who waited (docs/import.md).\n"
-        "\n"
-        "The columns, of the average request:\n"
-        "\n"
-        "  busy ms        in which at least one task of the request ran\n"
-        "  normalised ms  of that, the share of this task: while c tasks run,\n"
-        "                 each gets 1/c of the time, so the rows sum to busy ms\n"
-        "  blocking ms    in which the task ran on the critical path\n"
-        "  hidden ms      in which it ran off the path: it delayed nothing by\n"
-        "                 itself, but took a processor\n"
-        "\n"
-        "A task runs from its start, or the end of a wait, to the next wait or its "
-        "end. Where it slept in a system call or had no processor, that counts, too: "
-        "see 'off CPU' and 'run delay' of 'cpt contention'. A callee without a graph "
-        "of its own does not count, nor what any service does once the request has "
-        "been answered.\n"
-        "\n" CPTI_KEPT_SELECT_TEXT,
     .options = {options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -760,16 +760,6 @@ const struct cpti_command cpti_command_demo = {
     .needs = "nothing: it starts three services and makes requests",
     .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs]",
                "--serve [--port NUMBER] [--graphs]"},
-    .description =
-        "Starts three services on loopback ports, which call each other as in Figure 1 "
-        "of the article on critical path tracing. Makes requests in two arms, control "
-        "and treatment; one component is slower in the treatment arm. Then prints the "
-        "average critical path and the difference between the arms, from the log "
-        "alone. On a busy machine the difference may be no more than noise; then it "
-        "makes requests up to three times more, and says so if it still cannot "
-        "tell.\n\n"
-        "It writes paths.cptlog, control.pb.gz, treatment.pb.gz, diff.json and "
-        "truth.json, which says which component was made slower.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 0,

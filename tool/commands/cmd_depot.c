@@ -586,28 +586,6 @@ const struct cpti_command cpti_command_depot = {
     .needs = "path logs, kept in a folder",
     .usages = {"[OPTION]... get|list FOLDER [ID...]", "[OPTION]... add FOLDER LOG...",
                "drop FOLDER [--before WHEN] [--keep SIZE]"},
-    .description =
-        "A depot is any folder of path logs, also one that services or collectors "
-        "still "
-        "write to. Other commands read it as such: over a time window with --since and "
-        "--until, by service with --entry, on several threads.\n"
-        "\n"
-        "'get' prints the records of traces with these ids, as 'cpt log --paths' does. "
-        "It finds them by a hidden file beside each log, .NAME.ids, without reading "
-        "the "
-        "log. That file is made when it is missing, damaged, or of an older log, and "
-        "continued when the log has grown; if the folder cannot be written to, logs "
-        "are "
-        "read as a whole.\n"
-        "\n"
-        "'list' prints the logs with the times of their requests. 'add' puts the "
-        "records "
-        "of logs, in the order of time, into one log more; it makes the folder if it "
-        "is "
-        "not there, and prints the name of the log. 'drop' removes whole logs and "
-        "prints "
-        "their names; graph logs that lie there count like path logs, and are listed. "
-        "Logs may be added and dropped while others read the folder.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 2,

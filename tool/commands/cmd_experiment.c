@@ -497,33 +497,6 @@ const struct cpti_command cpti_command_experiment = {
     .question = "What does it really cost if this task takes longer?",
     .needs = "path logs of services that delayed tasks on purpose",
     .usages = {"[OPTION]... LOG...", "--write FILE [OPTION]..."},
-    .description =
-        "An operator can let a service delay one task after the other in a random half "
-        "of its traced requests (docs/experiments.md says how, and what stops it). The "
-        "records say which task, and whether it was delayed. This prints, for each "
-        "task, its sensitivity: the difference of the mean latencies of both halves, "
-        "divided by the delay. 1: every request waits for the task. 0: something else "
-        "takes longer in any case, so making the task faster gives nothing.\n"
-        "\n"
-        "The interval has the true sensitivity with 95 % confidence. q: of the tasks "
-        "with a q up to 0.05, at most one in twenty has no effect at all. n: requests "
-        "of both halves. A task with several delays has a row for each.\n"
-        "\n"
-        "With --graphs the same number is predicted from kept graphs, or spans with "
-        "notes of our services as 'cpt slack' reads them: each request is replayed "
-        "with the delay before the task; what the response would come later, divided "
-        "by the delay, is the mean of max(0, delay - slack) / delay. Requests that "
-        "were "
-        "delayed themselves are left out. 'agree' says whether both may be equal, but "
-        "for 0.05: no means that they differ by more, with 95 % confidence. In "
-        "the bar, from 0 to 1, '|' is the prediction.\n"
-        "\n"
-        "With --plan the logs are requests of any day, which say how much latencies "
-        "vary; it prints how many requests make an experiment as exact as --within.\n"
-        "\n"
-        "With --write it replaces the experiment in a file of settings (--settings of "
-        "the service), or with --asked the permission of a callee; all other lines "
-        "stay. A file that a service would refuse is not written.",
     .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 0,

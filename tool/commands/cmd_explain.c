@@ -457,24 +457,6 @@ const struct cpti_command cpti_command_explain = {
     .question = "Why is this span on the critical path, or why not?",
     .needs = "spans, and the ids of the trace and the span",
     .usages = {"[OPTION]... TRACE SPAN FILE..."},
-    .description =
-        "Finds the trace TRACE in files of spans, as 'cpt import' reads them, and says "
-        "why its span SPAN is on the critical path or is not: which other span held "
-        "their parent, whether it was left out and by which rule, cut, or moved "
-        "because "
-        "of a clock. Times are milliseconds from the start of the trace. Several spans "
-        "with the id, as the two sides of a call have in Zipkin, are explained one "
-        "after the other.\n"
-        "\n"
-        "--json prints why (on_path, through, dropped, moment, above, held, "
-        "background, late, not_awaited, there, wait_lost, elsewhere: docs/import.md), "
-        "by (the id of the "
-        "other span), at_us, own_us and below_us (its time on the path, and that of "
-        "spans below it), fragment (if the root of the trace was lost, how), is_cut, "
-        "moved_us, is_doubted, and approximate.\n"
-        "\n"
-        "The exit status is 1 if there is no such span, or something could not be "
-        "read.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 3,

@@ -461,34 +461,6 @@ const struct cpti_command cpti_command_file = {
     .question = "What is this file, and what can I do with it?",
     .needs = "any file or folder of path logs, graph logs, spans or trees",
     .usages = {"[OPTION]..."},
-    .description =
-        "Says what a file or folder is: path logs, graph logs, spans of any format, or "
-        "trees; how many requests it has, of which services, from when to when; and "
-        "three command lines that go on with it, ready to be pasted.\n"
-        "\n"
-        "A word that is no command and that is a file, or has a dot or a slash, is "
-        "FILE; '-' is standard input. The name of a command is always that command: "
-        "'./report' is the file of that name.\n"
-        "\n"
-        "The evidence of a request is who says what waited for what, from strong to "
-        "weak:\n"
-        "\n"
-        "  recorded   the runtime saw it\n"
-        "  measured   the kernel saw it\n"
-        "  told       a span says so\n"
-        "  learnt     from the times of many requests\n"
-        "  inferred   from the times of this request alone, as of most spans\n"
-        "\n"
-        "A record says it in its attribute cpt.evidence; without one it is recorded, "
-        "or inferred if its path is approximate.\n"
-        "\n"
-        "A file of up to 64 MiB is read whole. Of a larger path log the records of "
-        "three parts are read, and of any other one the beginning; then the output "
-        "says how many records there are, and how many were read.\n"
-        "\n"
-        "With --json the object has contents (for each kind of file its kind, files, "
-        "records, requests, evidence and times), services, and next, each with line "
-        "and question. Later versions may add fields.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

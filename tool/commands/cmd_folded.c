@@ -111,13 +111,6 @@ const struct cpti_command cpti_command_folded = {
     .question = "How do I get a flame graph?",
     .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... LOG|TREE..."},
-    .description =
-        "Prints one line for each stack with time of its own: its frames, root first, "
-        "separated by ';', a space, and the nanoseconds that it takes in the average "
-        "request. The lines add up to the mean latency. A ';' in a name is written "
-        "\\x3b. With --max-bytes the lines that are left out are one stack of "
-        "their own, so that the sum stays right.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

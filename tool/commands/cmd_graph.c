@@ -131,16 +131,6 @@ const struct cpti_command cpti_command_graph = {
     .question = "Is the graph of tasks the one that I meant?",
     .needs = "a running service, or its program",
     .usages = {"[OPTION]... HOST:PORT", "[OPTION]... [--] PROGRAM [ARGUMENT]..."},
-    .description =
-        "Prints the plans of a running service (GET /cpt/plans; its options need "
-        "serves_counters), or those that a program makes, as a graph in the language "
-        "DOT: tasks as boxes, values with their C types as arrows. Tasks that run on "
-        "demand are dashed, as are the arrows to what a task starts; values that a "
-        "task can do without are dotted.\n"
-        "\n"
-        "A program is started with CPT_PLANS=FILE in its environment, by which the "
-        "library appends each plan to FILE; its output goes to stderr. It is stopped "
-        "by SIGTERM when it begins to serve (cpt_http_run()), or after 10 s.",
     .options = {options, cpti_get_options},
     .examples = examples,
     .operand_count_min = 1,

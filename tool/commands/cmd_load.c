@@ -62,28 +62,6 @@ const struct cpti_command cpti_command_load = {
     .needs = "path logs, and the address of a database",
     .usages = {"[OPTION]... clickhouse://[USER@]HOST:PORT[,HOST:PORT].../DATABASE "
                "LOG..."},
-    .description =
-        "Writes one row for each request to ClickHouse, over HTTP. Every command that "
-        "makes a tree of logs takes this address in place of the logs. The database "
-        "then selects and adds up the requests, and the tree is the same, bit for "
-        "bit.\n"
-        "\n"
-        "HOST:PORT are the HTTP ports of all shards, always in the same order. A "
-        "missing database or table is created. clickhouses:// uses HTTPS; the password "
-        "is taken from CPT_CLICKHOUSE_PASSWORD. "
-        "An answer of more than 1 GiB is refused; CPT_CLICKHOUSE_MAX_BYTES sets "
-        "another "
-        "limit.\n"
-        "\n"
-        "A record of a log counts once, however often it is loaded, also as a copy in "
-        "another log. So you can load a log again after it has grown, and all logs "
-        "again after a failure. A shard that does not answer is tried again; its "
-        "requests never go to another shard.\n"
-        "\n"
-        "Records that are given several times at once are counted in a message. With "
-        "--keep-duplicates each counts, unless it has the same number in its log. Load "
-        "a log always with or always without it: otherwise its requests count twice.\n"
-        "\n" CPTI_FOLDER_TEXT,
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,

@@ -246,29 +246,6 @@ const struct cpti_command cpti_command_merge = {
     .question = "How do the trees of many days or machines become one?",
     .needs = "trees",
     .usages = {"-o FILE TREE..."},
-    .description =
-        "Adds up trees that 'cpt aggregate' made of parts of the requests, on one "
-        "machine or on many. Sums are whole numbers, so the order and the number of "
-        "steps do not matter: the result is the tree that one run over all logs would "
-        "make, bit for bit.\n"
-        "\n"
-        "It takes trees only. To select requests of a log, use 'cpt aggregate', which "
-        "takes trees and logs.\n"
-        "\n"
-        "A tree that is given more than once, the same bytes, counts once, which is "
-        "said. Parts of one selection, trees of the same logs with another --where "
-        "each, add up: the records of the logs count once, unless 'cpt aggregate' had "
-        "--no-source. If the selections are known to overlap, a warning says so, and "
-        "so "
-        "does each answer from the result; what shares few requests is not always "
-        "known.\n"
-        "\n"
-        "A folder stands for the trees in it and in its subfolders, in the order of "
-        "their names.\n"
-        "\n"
-        "In memory it holds the result and one tree for each processor. If a tree "
-        "cannot be read, or has another entry "
-        "service than the others, no file is written.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -328,35 +328,6 @@ const struct cpti_command cpti_command_plan = {
     .question = "How many requests must I trace to know it?",
     .needs = "path logs, spans or trees of any day",
     .usages = {"[OPTION]... LOG|TREE..."},
-    .description =
-        "Measures in a log how much the latencies of the selected requests vary, and "
-        "which part of all requests they are, by their weights. Prints how many of "
-        "them are needed to "
-        "know their mean latency to --within, to know the difference between the means "
-        "of two sets to --within, and to detect a difference of that size in most "
-        "cases (--power). The columns:\n"
-        "\n"
-        "  of the slice  selected requests\n"
-        "  traced        requests that the log must have, to contain that many\n"
-        "                selected ones\n"
-        "  of all        requests that have to arrive for that: see --share and\n"
-        "                --probability\n"
-        "  time          until they have arrived: see --rate\n"
-        "\n"
-        "Rare slices need many requests: the slowest hundredth of an experiment with "
-        "one request in a hundred is one request of 10,000.\n"
-        "\n"
-        "Without --probability the requests to come are traced as those in the logs "
-        "were: by a keep rule, say, that takes all slow requests and 2 % of the "
-        "others. "
-        "Then few records may stand for many requests, and selected ones of unequal "
-        "weights have to be more. With --probability each has the same chance.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
-        "With --json the object has slice (a part of 1 of the requests), record_slice "
-        "(of the records), probability, deviation_ns of a single request, and mean, "
-        "difference and seen, each with slice_requests, "
-        "traced_requests, all_requests and seconds (null without --rate). Later "
-        "versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -252,36 +252,6 @@ const struct cpti_command cpti_command_pprof = {
     .question = "How do I see it in pprof and its viewers?",
     .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
-    .description =
-        "Writes the average critical path of all selected requests as a gzipped "
-        "profile for 'go tool pprof' and other viewers, and prints the commands to "
-        "look at it. Its times are those of the average request, so they add up to the "
-        "mean latency, and -diff_base can compare two profiles with different numbers "
-        "of requests. The other sample types are critical_path_total, the sum of all "
-        "requests, and requests, which counts them on the entry frame.\n"
-        "\n"
-        "With --kind drag the values are drags, of the requests that have them: the "
-        "drag of a segment is how much earlier the response would come without this "
-        "segment alone. A stack has the largest of its segments; without all of them "
-        "the request gains at least that, and at most their time. The sample types "
-        "are drag, of the average request with drags, drag_total, their sum, and "
-        "requests, those with a known drag of the stack. Drags do not add up: read "
-        "flat values of single stacks, not cum, sums or shares; -top adds up what a "
-        "frame has on several stacks, 'cpt report --drag' does not. To merge profiles "
-        "use drag_total and requests. A kind always has the same types, so that two "
-        "profiles of a kind can be subtracted; pprof refuses to subtract different "
-        "kinds.\n"
-        "\n"
-        "With --view edge the frames are the calls from one service to another, "
-        "'A -> B'. A frame with all below it is what the callee cost its caller, "
-        "including queues, the network and blind spots.\n"
-        "\n"
-        "With --label-by KEY a stack has one sample for each value of KEY, with that "
-        "label. Its time is what the requests with that value contribute to the "
-        "average of all, so the times still add up to that average; 'pprof "
-        "-tagfocus=KEY=VALUE' shows one value, '-tagroot=KEY' shows all side by side. "
-        "To compare two values, write a profile of each with --where.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -547,30 +547,6 @@ const struct cpti_command cpti_command_precision = {
     .question = "Which differences does chance alone make?",
     .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG..."},
-    .description =
-        "Even two samples of the same requests differ, by chance. For each number of "
-        "requests this prints the interval in which the mean latency lies with 95 % "
-        "confidence, and how many rows differ between two such samples by more than "
-        "each threshold, although nothing has changed. It also prints which rows these "
-        "are: those that are large and vary much.\n"
-        "\n"
-        "The counts are averages over pairs of samples drawn from the log, and, in "
-        "brackets, the predictions from their variances. If the log has fewer than "
-        "twice the requests of a sample, there is only the prediction. Another --seed "
-        "draws other pairs.\n"
-        "\n"
-        "If the records have unequal weights, as a keep rule leaves them, a sample is "
-        "of as many records, each with its weight; the deviation is that of all "
-        "requests that they stand for.\n"
-        "\n"
-        "Trust a difference if it is above a threshold that has almost no false rows "
-        "at your number of requests. Or use the column q of 'cpt diff', which does "
-        "this for every row.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
-        "With --json the object has counts, one for each number of requests, with "
-        "interval_half_ns and false_rows (above_ns, predicted, observed, "
-        "observed_error), and rows. A count for which the log has too few requests is "
-        "null. Later versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -377,27 +377,6 @@ const struct cpti_command cpti_command_show = {
     .question = "Where was the time of this one request?",
     .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG..."},
-    .description =
-        "Draws the critical path of one request as a waterfall, as wide as the "
-        "terminal. Time runs from left to right; each row is a frame while it was on "
-        "the path, indented below the frame that waited for it. Full blocks are time "
-        "of the frame itself, lines are time of the frames below it. At any time "
-        "exactly one row is full, so the self times add up to the latency. If there "
-        "are more rows than --rows (60), the short ones that follow each other are "
-        "drawn as one row.\n"
-        "\n"
-        "It draws the first request that fits all of --where, --since, --until, "
-        "--entry, --record and --trace, or with --slowest the slowest of them, forced "
-        "requests included. With --sample 1 it draws one of them at random; another "
-        "--seed gives another one. '-' is standard input.\n"
-        "\n"
-        "With --perfetto it writes the path as a trace of Perfetto: a track for each "
-        "frame, below that of its service, with a slice while the frame was on the "
-        "path, and within it a slice for each piece of its time. Arrows lead from "
-        "each piece to the next: what had to end before it.\n"
-        "\n" CPTI_FOLDER_TEXT "\n\n"
-        "On a terminal each service has a colour, unless NO_COLOR is set. A terminal "
-        "that is dumb or not set to UTF-8 implies --ascii.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

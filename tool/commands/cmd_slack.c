@@ -556,34 +556,6 @@ const struct cpti_command cpti_command_slack = {
     .question = "How much earlier is the response if a frame takes no time?",
     .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[OPTION]... FILE..."},
-    .description =
-        "Reads the graph logs that services write of some requests "
-        "(docs/format-graph-log.md), or their spans (docs/format-spans.md), makes a "
-        "graph of all that they did for each request, also off the critical path, and "
-        "measures each frame. Files of several services are joined. A callee without "
-        "records of its own is a block of constant length. Of spans of other systems "
-        "it "
-        "is inferred who waited (docs/import.md), which the output says.\n"
-        "\n"
-        "gain: by how much the response would come earlier if all of the frame took no "
-        "time. drag: the same for the one piece of it that would give most. path: its "
-        "time on the critical path. The gain is at least the drag and at most the path "
-        "time; it may be more than the drags of all pieces together, and gains of "
-        "several frames do not add up.\n"
-        "\n"
-        "slack: how much longer its most urgent piece could take before the response "
-        "comes later. free: before anything else is delayed. '-': the response did not "
-        "wait for it.\n"
-        "\n"
-        "Gain, drag and path are means over all requests, slack and free over those "
-        "whose response waited for the frame. Requests that were kept with different "
-        "probabilities are weighted by them. Of several requests the 95 % interval of "
-        "the mean gain stands beside it, with ~ if they are worth fewer than 30; "
-        "--json has those of drag and path, too. Queues stay as they were. Where a "
-        "wait "
-        "ended with the first of several things, drag and slack before it are least "
-        "values; --json says so.\n"
-        "\n" CPTI_KEPT_SELECT_TEXT,
     .options = {options, cpti_view_options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -322,33 +322,6 @@ const struct cpti_command cpti_command_whatif = {
     .needs = "graph logs, or spans with notes of services that use cpt",
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
                "--best K [--sweep AMOUNT] [TERM]... FILE..."},
-    .description =
-        "Reads graph logs (docs/format-graph-log.md) and spans of services "
-        "(docs/format-spans.md), makes a graph of all that they did for each request, "
-        "changes it by the terms, in their order, and lets each step begin as early as "
-        "what it waited for lets it. Without a "
-        "term, each request takes the time that it took, to the nanosecond. Of spans "
-        "of "
-        "other systems it is inferred who waited (docs/import.md).\n"
-        "\n"
-        "NAME is that of a frame, for its work: 'B: B2', with * for any text. Time "
-        "that "
-        "is not work: 'B: <queue>' of service B, 'B: B2 <queue>' of one frame, "
-        "'*: <queue>' of all; also <lock>, <wait>, <network> and <blind spot>. A "
-        "change "
-        "is that of each task or call: all its pieces shrink or grow together, but "
-        "+2ms "
-        "is added before its first piece, and -2ms taken from the first ones.\n"
-        "\n"
-        "Printed are the mean and quantiles before and after, with 95 % intervals of "
-        "their differences, which are paired: the same requests with and without. Then "
-        "the frames whose time on the critical path changes most: those that grow take "
-        "over.\n"
-        "\n"
-        "Queues keep the time that they took, unless --queues replay or --workers lets "
-        "each step wait for a worker again. docs/whatif.md says what no replay can "
-        "know: that work takes longer when more of it runs at once, for one.\n"
-        "\n" CPTI_KEPT_SELECT_TEXT,
     .options = {options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -84,17 +84,6 @@ struct cpti_kept_options {
     void *context;
 };
 
-/* The paragraph about these options in the descriptions of commands. */
-#define CPTI_KEPT_SELECT_TEXT                                                          \
-    "--where, --since, --until and --entry select requests as in cpt-select(7), but "  \
-    "not by path(...) or pNN. Spans know the service, method, latency and start of a " \
-    "request, graph logs also its attributes and outcome. Those with forced tracing "  \
-    "are no random sample: they count only with --include-forced, and then each "      \
-    "request counts 1. Fragments, of traces whose root was lost, count only with "     \
-    "--include-fragments.\n"                                                           \
-    "\n"                                                                               \
-    "A folder stands for its graph logs, or, if it has none, for its files of spans."
-
 /* Reads the options of cpti_select_options. Conditions that need a path, or all
  * requests (pNN), are refused. enum cpti_exit. The caller frees *@selection in each
  * case. */

@@ -37,30 +37,6 @@ extern const struct cpti_option cpti_sample_options[];
 /* The option of commands that count requests: whether copies of a record count. */
 extern const struct cpti_option cpti_count_options[];
 
-/* The paragraphs about these options in the descriptions of commands. */
-#define CPTI_SELECT_TEXT                                                               \
-    "Only the selected requests of a path log count: those that arrived in the time "  \
-    "window and for which every --where holds. A --where is KEY=VALUE or an "          \
-    "expression such as\n"                                                             \
-    "\n"                                                                               \
-    "  arm == \"B\" and region in (\"eu\", \"us\") and latency > p99\n"                \
-    "  has(page.carousel) and path(\"A: A2\") > 20ms\n\n"                              \
-    "Expressions test service, method, entry, status, forced, random, failed, "        \
-    "local_root, trace_id, latency, start, attributes that the application set, and "  \
-    "the time of frames and stacks; see cpt-select(7). Requests with forced tracing "  \
-    "count only with --include-forced; fragments of traces whose root was lost "       \
-    "(cpt.fragment), only with --include-fragments or a term with cpt.fragment; "      \
-    "records that inner services wrote for "                                           \
-    "themselves, only with --entry or a term with local_root. Requests of several "    \
-    "entry services are never mixed: --entry chooses one "                             \
-    "service.\n\n" CPTI_FOLDER_TEXT
-
-/* What commands say that count requests. */
-#define CPTI_COUNT_TEXT                                                                \
-    "A record that is given several times, as in a copy of a log, counts once, which " \
-    "is said; --keep-duplicates counts each. cpt-select(7) says which ones are the "   \
-    "same."
-
 /* The default size of a sample, and the largest. */
 enum { CPTI_SAMPLE_DEFAULT = 100000, CPTI_SAMPLE_MAX = 100000000 };
 
