@@ -154,7 +154,10 @@ static int walk_part(struct cpti_about *about, struct cpti_input *input,
     status = cpti_log_walk(&walk);
     about->all_bytes += input->read_bytes - about->start_bytes;
     *count = walk.record_count;
-    return about->is_cut ? CPTI_EXIT_DONE : status;
+    if (about->is_cut && walk.damage_count == 0) {
+        status = CPTI_EXIT_DONE;
+    }
+    return status;
 }
 
 /* Of a large path log the first part, one in the middle, and the last one. */
@@ -162,10 +165,9 @@ static int walk_parts(struct cpti_about *about, struct cpti_input *input,
                       const struct cpt_log_part *parts, size_t part_count)
 {
     const size_t chosen[] = {0, part_count / 2, part_count - 1};
-    int status = CPTI_EXIT_DONE;
-
     const struct cpt_log_part *last = &parts[part_count - 1];
     uint64_t count = 0;
+    int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
         const struct cpt_log_part *part = &parts[chosen[i]];
@@ -215,14 +217,16 @@ static int read_tree(struct cpti_about *about, struct cpti_input *input)
     const int status = cpti_tree_read(input, &tree, &digest);
 
     for (uint32_t i = 0; tree != NULL && i < cpt_tree_node_count(tree); i++) {
-        struct cpti_about_service *service =
-            service_of(about, cpt_tree_service(tree, i));
-
-        if (service != NULL && cpt_tree_depth(tree, i) == 1) {
-            service->entered[CPTI_ABOUT_TREES] += cpt_tree_request_count(tree);
-        }
+        (void)service_of(about, cpt_tree_service(tree, i));
     }
     if (tree != NULL) {
+        const char *entry = cpt_tree_note_find(tree, "entry");
+        struct cpti_about_service *service =
+            entry != NULL ? service_of(about, cpt_bytes_of(entry)) : NULL;
+
+        if (service != NULL) {
+            service->entered[CPTI_ABOUT_TREES] += cpt_tree_request_count(tree);
+        }
         sums->records += cpt_tree_request_count(tree);
         sums->read += cpt_tree_request_count(tree);
         sums->requests += cpt_tree_request_count(tree);
@@ -247,7 +251,9 @@ static int read_file(struct cpti_about *about, const char *path)
                                            : CPTI_ABOUT_LOGS;
     about->kind = kind;
     about->sums[about->kind].files++;
-    if (input.kind == CPTI_INPUT_GZIP) {
+    if (about->all_bytes > ALL_BYTES_MAX) {
+        about->sums[kind].is_least = true;
+    } else if (input.kind == CPTI_INPUT_GZIP) {
         status = cpti_refuse_gzip(&input);
     } else if (kind == CPTI_ABOUT_TREES) {
         status = read_tree(about, &input);
@@ -276,11 +282,6 @@ static int read_found(struct cpti_about *about, const struct cpti_command *kinds
     cpti_messages_to(NULL);
     *count = status == CPTI_EXIT_DONE ? files.operand_count : 0;
     for (size_t i = 0; i < *count; i++) {
-        if (about->all_bytes > ALL_BYTES_MAX) {
-            about->sums[about->kind].is_least = true;
-            about->sums[about->kind].files += *count - i;
-            break;
-        }
         status = cpti_exit_last(status, read_file(about, files.operands[i]));
     }
     cpti_arguments_deinit(&files);

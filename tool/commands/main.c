@@ -201,6 +201,7 @@ static int run_help(size_t count, char *const *words)
 static int run(size_t count, char *const *words)
 {
     const struct cpti_command *command;
+    int exit_status;
 
     if (count == 0) {
         cpti_help_groups(stdout);
@@ -219,10 +220,11 @@ static int run(size_t count, char *const *words)
     if (command == NULL) {
         return unknown_command(words[0]);
     }
-    if (count == 1 && command->operand_count_min != 0 && access(words[0], F_OK) == 0) {
-        cpti_warn("for the file '%s': cpt ./%s", words[0], words[0]);
+    exit_status = run_command(command, count - 1, words + 1);
+    if (exit_status == CPTI_EXIT_USAGE && count == 1 && access(words[0], F_OK) == 0) {
+        cpti_warn("'cpt ./%s' says what the file of that name is", words[0]);
     }
-    return run_command(command, count - 1, words + 1);
+    return exit_status;
 }
 
 /* Whether -j is --json in the command @name. */
