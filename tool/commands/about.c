@@ -29,9 +29,6 @@ enum {
     SERVICES_MAX = 1 << 16
 };
 
-const char *const cpti_evidence_words[] = {"recorded", "measured", "told", "learnt",
-                                           "inferred"};
-
 /* --- Records --- */
 
 /* The service @name, or NULL if there are too many. */
@@ -63,26 +60,7 @@ static void add_time(struct cpti_about_sums *sums, uint64_t first_ns, uint64_t l
     sums->last_ns = last_ns > sums->last_ns ? last_ns : sums->last_ns;
 }
 
-/* What @record says of its evidence; if it says nothing, recorded, or inferred if its
- * path is approximate. */
-static enum cpti_evidence evidence_of(const struct cpt_record *record,
-                                      bool is_approximate)
-{
-    const struct cpt_attribute *attribute =
-        cpt_record_attribute(record, cpt_bytes_of("cpt.evidence"));
-
-    for (unsigned i = 0; attribute != NULL && i < CPTI_EVIDENCES; i++) {
-        if (attribute->type == CPT_ATTRIBUTE_TEXT &&
-            cpt_bytes_equal(attribute->value.text,
-                            cpt_bytes_of(cpti_evidence_words[i]))) {
-            return i;
-        }
-    }
-    return is_approximate ? CPTI_INFERRED : CPTI_RECORDED;
-}
-
-static void add_record(struct cpti_about *about, const struct cpt_record *record,
-                       bool is_approximate)
+static void add_record(struct cpti_about *about, const struct cpt_record *record)
 {
     struct cpti_about_sums *sums = &about->sums[about->kind];
     struct cpti_about_service *service = service_of(about, record->service);
@@ -101,7 +79,7 @@ static void add_record(struct cpti_about *about, const struct cpt_record *record
     sums->requests++;
     sums->forced += record->is_forced != 0;
     sums->fragments += cpti_is_fragment(record);
-    sums->evidence[evidence_of(record, is_approximate)]++;
+    sums->evidence[cpti_record_evidence(record)]++;
 }
 
 /* Whether the walk has read enough. */
@@ -113,7 +91,7 @@ static bool is_enough(struct cpti_about *about, const struct cpti_input *input)
 
 static int add_graph(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
-    add_record(walk->context, record, false);
+    add_record(walk->context, record);
     return is_enough(walk->context, walk->input) ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
@@ -127,7 +105,7 @@ static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
         for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
             (void)service_of(about, cpt_path_frame_service(path, i));
         }
-        add_record(about, record, (cpt_path_flags(path) & CPT_PATH_APPROXIMATE) != 0);
+        add_record(about, record);
     }
     return is_enough(about, walk->input) ? CPTI_EXIT_FAILED : status;
 }

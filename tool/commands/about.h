@@ -15,7 +15,7 @@
 #ifndef CPTI_CLI_ABOUT_H
 #define CPTI_CLI_ABOUT_H
 
-#include "cpt/cpt_name.h"
+#include "cpt/cpt_trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,17 +30,6 @@ enum cpti_about_kind {
     CPTI_ABOUT_KINDS
 };
 
-/* Who says what waited for what, from strong to weak. */
-enum cpti_evidence {
-    CPTI_RECORDED, /* the runtime */
-    CPTI_MEASURED, /* the kernel */
-    CPTI_TOLD,     /* a span */
-    CPTI_LEARNT,   /* the times of many requests */
-    CPTI_INFERRED, /* the times of one request */
-    CPTI_EVIDENCES
-};
-extern const char *const cpti_evidence_words[];
-
 /* All files of one kind. */
 struct cpti_about_sums {
     uint64_t files;
@@ -49,9 +38,10 @@ struct cpti_about_sums {
     uint64_t requests; /* with those whose tracing was forced, and fragments */
     uint64_t forced;
     uint64_t fragments;
-    uint64_t inner;                    /* records of inner services, no requests */
-    uint64_t evidence[CPTI_EVIDENCES]; /* of requests; trees do not have it */
-    uint64_t first_ns;                 /* Unix time; 0: not known */
+    uint64_t inner; /* records of inner services, no requests */
+    /* of requests, by enum cpt_evidence; trees have none */
+    uint64_t evidence[CPT_EVIDENCE_COUNT];
+    uint64_t first_ns; /* Unix time; 0: not known */
     uint64_t last_ns;
     bool is_least; /* there are more records */
 };

@@ -223,7 +223,8 @@ static int check_kind(const struct culprit_command *command)
         }
         if (has_replicas && set->visits_count < set->sample.count) {
             return cpti_usage("option '--by replica': %s is a path log, which has no "
-                              "hosts; give files of spans, or logs that 'cpt import "
+                              "hosts" CPTI_HINT
+                              "give files of spans, or logs that 'cpt import "
                               "--visits' wrote",
                               set->what);
         }

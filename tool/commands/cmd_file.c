@@ -77,9 +77,7 @@ static const struct next next_of_paths[NEXT_COUNT] = {
     {"show", "--slowest ", true, NULL},
     {"contention", "", true, NULL}};
 static const struct next next_of_spans[NEXT_COUNT] = {
-    {"report", "", true, NULL},
-    {"show", "--slowest ", true, NULL},
-    {"web", "", false, NULL}};
+    {"report", "", true, NULL}, {"slack", "", true, NULL}, {"web", "", false, NULL}};
 static const struct next next_of_both[NEXT_COUNT] = {{"report", "", true, NULL},
                                                      {"show", "--slowest ", true, NULL},
                                                      {"slack", "", false, NULL}};
@@ -110,8 +108,9 @@ static const struct next *next_of(const struct cpti_about *about)
     if (about->sums[CPTI_ABOUT_GRAPHS].files != 0) {
         return next_of_both;
     }
-    return about->is_spans || logs->evidence[CPTI_RECORDED] == 0 ? next_of_spans
-                                                                 : next_of_paths;
+    return about->is_spans || logs->evidence[CPT_EVIDENCE_RECORDED] == 0
+               ? next_of_spans
+               : next_of_paths;
 }
 
 /* Where most requests entered; if none did, whose own records are most. *@is_one: there
@@ -279,9 +278,9 @@ static void print_sums(const struct cpti_about_sums *sums, enum cpti_about_kind 
                                  : "records of inner services");
     (void)printf("\nevidence   %s",
                  kind == CPTI_ABOUT_TREES ? "not known: a tree has averages\n" : "");
-    for (unsigned i = 0; i < CPTI_EVIDENCES && kind != CPTI_ABOUT_TREES; i++) {
+    for (unsigned i = 0; i < CPT_EVIDENCE_COUNT && kind != CPTI_ABOUT_TREES; i++) {
         if (sums->evidence[i] != 0) {
-            (void)printf("%s%s %" PRIu64, is_first ? "" : ", ", cpti_evidence_words[i],
+            (void)printf("%s%s %" PRIu64, is_first ? "" : ", ", cpt_evidence_word(i),
                          sums->evidence[i]);
             is_first = false;
         }
@@ -353,8 +352,8 @@ static void put_evidence(struct cpti_json *json, const struct cpti_about_sums *s
         return;
     }
     cpti_json_open(json, "evidence", '{');
-    for (unsigned i = 0; i < CPTI_EVIDENCES; i++) {
-        cpti_json_unsigned(json, cpti_evidence_words[i], sums->evidence[i]);
+    for (unsigned i = 0; i < CPT_EVIDENCE_COUNT; i++) {
+        cpti_json_unsigned(json, cpt_evidence_word(i), sums->evidence[i]);
     }
     cpti_json_close(json);
 }

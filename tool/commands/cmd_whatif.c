@@ -319,7 +319,7 @@ const struct cpti_command cpti_command_whatif = {
     .summary = "print the latency that requests would have had",
     .group = CPTI_FIX,
     .question = "How fast were the same requests with other times or workers?",
-    .needs = "graph logs, or spans with notes of services that use cpt",
+    .needs = "graph logs of services, or spans",
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
                "--best K [--sweep AMOUNT] [TERM]... FILE..."},
     .options = {options, cpti_select_options},
