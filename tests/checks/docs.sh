@@ -6,7 +6,8 @@
 #
 # Links and files that they name exist; functions that they name are in a public header,
 # or in the file named with them; README and CONTRIBUTING name the same ten files to read
-# first, in the same order; no recipe ignores an error; and blocks that begin with
+# first, in the same order; no recipe ignores an error; no line of their prose is wider
+# than 130 columns; and blocks that begin with
 #
 #     ```console checked
 #
@@ -28,6 +29,26 @@ complain()
     echo "$1: $2"
     failed=1
 }
+
+# Tables and code cannot be broken. A column is a character, not a byte.
+LC_ALL=C awk '
+    FNR == 1 {
+        is_code = 0
+    }
+    /^ *```/ {
+        is_code = !is_code
+    }
+    !is_code && length($0) > 130 && !/^( *\||    )/ {
+        line = $0
+        columns = length(line) - gsub(/[\200-\277]/, "", line)
+        if (columns > 130) {
+            print FILENAME ":" FNR ": " columns " columns, the limit is 130"
+            failed = 1
+        }
+    }
+    END {
+        exit failed
+    }' README.md CONTRIBUTING.md docs/*.md || failed=1
 
 # In code of C and C++, each &error is looked at: a condition, a sentence that is printed,
 # or a function that is told. Recipes are copied: what they ignore fails in silence.
