@@ -68,6 +68,15 @@ struct cpti_doc;
 struct cpti_doc *cpti_doc_new(void);
 void cpti_doc_free(struct cpti_doc *json);
 
+/*
+ * Bounds the memory of the documents that @json parses from now on, for texts of
+ * strangers: together they take at most the *@left bytes that are left, and lessen
+ * them. Several parsers may share them. NULL, as at first: no bound. Texts that must be
+ * mended have a copy beside that while they are parsed, of at most three times their
+ * length. @left is used until the parser is freed.
+ */
+void cpti_doc_bound(struct cpti_doc *json, size_t *left);
+
 /* "simdjson" or "jansson". Static memory. */
 const char *cpti_doc_library(void);
 
@@ -76,7 +85,7 @@ const char *cpti_doc_library(void);
  * can be read.
  *
  * CPT_OK; CPT_CORRUPT with the place and a sentence, which do not depend on the
- * library; CPT_NO_MEMORY.
+ * library; CPT_LIMIT beyond the bound of cpti_doc_bound(); CPT_NO_MEMORY.
  */
 cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count,
                           struct cpti_doc_value *root, struct cpt_error *error);

@@ -411,11 +411,20 @@ static cpt_status refuse(const struct cpti_json_fault *fault, struct cpt_error *
     return cpt_error_set(error, CPT_CORRUPT, fault->at, "not JSON: %s", fault->what);
 }
 
-cpt_status cpti_json_unfit(struct cpt_error *error)
+cpt_status cpti_json_refused(cpt_status status, struct cpt_error *error)
 {
-    return refuse(
-        &(struct cpti_json_fault){0, "a number or a key that does not fit", 0, 0},
-        error);
+    switch (status) {
+    case CPT_OK:
+        return CPT_OK;
+    case CPT_LIMIT:
+        return cpt_error_set(error, status, 0, "too much JSON");
+    case CPT_NO_MEMORY:
+        return cpt_error_set(error, status, 0, "out of memory");
+    default:
+        return refuse(
+            &(struct cpti_json_fault){0, "a number or a key that does not fit", 0, 0},
+            error);
+    }
 }
 
 cpt_status cpti_json_mend(const char *text, size_t count,
@@ -428,7 +437,7 @@ cpt_status cpti_json_mend(const char *text, size_t count,
         return refuse(&fault, error);
     }
     if (fault.changed == 0) {
-        return cpti_json_unfit(error);
+        return cpti_json_refused(CPT_CORRUPT, error);
     }
     if (fault.changed <= (SIZE_MAX - CPTI_DOC_PADDING - count) / MORE_BYTES) {
         reader.mended = cpt_alloc_zeroed(cpt_alloc_default(),
@@ -436,7 +445,7 @@ cpt_status cpti_json_mend(const char *text, size_t count,
                                              CPTI_DOC_PADDING);
     }
     if (reader.mended == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+        return cpti_json_refused(CPT_NO_MEMORY, error);
     }
     pass_text(&reader);
     copy_passed(&reader);

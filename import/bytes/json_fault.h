@@ -53,8 +53,9 @@ cpt_status cpti_json_mend(const char *text, size_t count,
                           struct cpti_json_mended *mended, struct cpt_error *error);
 void cpti_json_mended_free(struct cpti_json_mended *mended);
 
-/* CPT_CORRUPT: the library has refused a text that breaks no rule. */
-cpt_status cpti_json_unfit(struct cpt_error *error);
+/* The sentence of @status, by which the library has refused a text that breaks no rule.
+ * Returns it. */
+cpt_status cpti_json_refused(cpt_status status, struct cpt_error *error);
 
 CPT_END_DECLS
 

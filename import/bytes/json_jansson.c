@@ -4,19 +4,70 @@
  * json_jansson.c - json.h by jansson, where there is no simdjson
  *
  * A value is a json_t; a place is an iterator of an object, or an index of an array.
- * Jansson itself bounds the depth, by 2,048.
+ * Jansson itself bounds the depth, by 2,048, but not the memory: a text of "{}," takes
+ * 80 times its length. Its allocator is one for the whole process, so ours asks the
+ * thread which bound there is.
  */
 #include "import/bytes/json.h"
 #include "import/bytes/json_fault.h"
 
 #include <jansson.h>
 
+#include <malloc.h>
 #include <stdlib.h>
 
 struct cpti_doc {
     json_t *root;
     uint64_t replaced;
+    size_t *left; /* of the bound; NULL: there is none */
 };
+
+/* --- Memory --- */
+
+/* The bound of the document that this thread parses. */
+static _Thread_local struct {
+    size_t *left;
+    bool is_passed;
+} bound;
+
+static void *take_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    const size_t taken =
+        memory != NULL && bound.left != NULL ? malloc_usable_size(memory) : 0;
+
+    if (taken == 0) {
+        return memory;
+    }
+    if (taken > *bound.left) {
+        bound.is_passed = true;
+        free(memory);
+        return NULL;
+    }
+    *bound.left -= taken;
+    return memory;
+}
+
+static void give_memory(void *memory)
+{
+    if (bound.left != NULL && memory != NULL) {
+        *bound.left += malloc_usable_size(memory);
+    }
+    free(memory);
+}
+
+/* Before any thread begins, as jansson asks. */
+__attribute__((constructor)) static void set_memory(void)
+{
+    json_set_alloc_funcs(take_memory, give_memory);
+}
+
+void cpti_doc_bound(struct cpti_doc *json, size_t *left)
+{
+    json->left = left;
+}
+
+/* --- Documents --- */
 
 static json_t *item(struct cpti_doc_value value)
 {
@@ -46,15 +97,21 @@ const char *cpti_doc_library(void)
     return "jansson";
 }
 
-/* CPT_OK, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
+/* CPT_OK, CPT_LIMIT, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
 static cpt_status load(struct cpti_doc *json, const char *bytes, size_t count)
 {
     json_error_t found = {0};
 
     json_decref(json->root);
+    bound.left = json->left;
+    bound.is_passed = false;
     json->root = json_loadb(bytes, count, JSON_DECODE_ANY | JSON_ALLOW_NUL, &found);
+    bound.left = NULL;
     if (json->root != NULL) {
         return CPT_OK;
+    }
+    if (bound.is_passed) {
+        return CPT_LIMIT;
     }
     return json_error_code(&found) == json_error_out_of_memory ? CPT_NO_MEMORY
                                                                : CPT_CORRUPT;
@@ -77,10 +134,7 @@ cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count
     }
     json->replaced = mended.replaced;
     *root = value_of(json->root);
-    if (status == CPT_NO_MEMORY) {
-        return cpt_error_set(error, status, 0, "out of memory");
-    }
-    return status == CPT_OK ? status : cpti_json_unfit(error);
+    return cpti_json_refused(status, error);
 }
 
 uint64_t cpti_doc_replaced(const struct cpti_doc *json)

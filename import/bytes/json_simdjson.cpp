@@ -21,6 +21,7 @@ namespace dom = simdjson::dom;
 struct cpti_doc {
     dom::parser parser;
     std::uint64_t replaced = 0;
+    std::size_t *left = nullptr; /* of the bound; nullptr: there is none */
 };
 
 namespace
@@ -122,20 +123,38 @@ bool know_processor()
     return is_known;
 }
 
-/* CPT_OK, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
+/* What simdjson takes for @count bytes at most, whatever they are: 8 bytes of each for
+ * places and numbers, 4 for where they begin, 5/3 for texts, rounded up. */
+std::size_t memory_for(std::size_t count)
+{
+    constexpr std::size_t per_byte = 14;
+    constexpr std::size_t fixed = 64 << 10;
+
+    return count < (SIZE_MAX - fixed) / per_byte ? per_byte * count + fixed : SIZE_MAX;
+}
+
+/* CPT_OK, CPT_LIMIT, CPT_NO_MEMORY or CPT_CORRUPT, without words. */
 cpt_status load(cpti_doc *json, const char *bytes, size_t count, cpti_doc_value *root)
 {
+    const std::size_t bytes_max = memory_for(count);
     dom::element element;
+
+    *root = {nullptr, 0};
+    if (json->left != nullptr && bytes_max > *json->left) {
+        return CPT_LIMIT;
+    }
     simdjson::error_code code = json->parser.max_depth() == CPTI_DOC_DEPTH_MAX
                                     ? simdjson::SUCCESS
                                     : json->parser.allocate(count, CPTI_DOC_DEPTH_MAX);
 
-    *root = {nullptr, 0};
     if (code == simdjson::SUCCESS) {
         code = json->parser.parse(bytes, count, false).get(element);
     }
     if (code != simdjson::SUCCESS) {
         return code == simdjson::MEMALLOC ? CPT_NO_MEMORY : CPT_CORRUPT;
+    }
+    if (json->left != nullptr) {
+        *json->left -= bytes_max;
     }
     *root = pack(element);
     return CPT_OK;
@@ -151,6 +170,11 @@ cpti_doc *cpti_doc_new(void)
 void cpti_doc_free(cpti_doc *json)
 {
     delete json;
+}
+
+void cpti_doc_bound(cpti_doc *json, size_t *left)
+{
+    json->left = left;
 }
 
 const char *cpti_doc_library(void)
@@ -173,10 +197,7 @@ cpt_status cpti_doc_parse(cpti_doc *json, const char *bytes, size_t count,
         cpti_json_mended_free(&mended); /* values have copies of all texts */
     }
     json->replaced = mended.replaced;
-    if (status == CPT_NO_MEMORY) {
-        return cpt_error_set(error, status, 0, "out of memory");
-    }
-    return status == CPT_OK ? status : cpti_json_unfit(error);
+    return cpti_json_refused(status, error);
 }
 
 uint64_t cpti_doc_replaced(const cpti_doc *json)

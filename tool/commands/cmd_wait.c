@@ -186,7 +186,7 @@ static int judge_doubts(const struct cpti_waits *waits)
     if (edge == NULL) {
         return CPTI_EXIT_DONE;
     }
-    (void)cpti_printable_to(cpti_json_string(edge->value, "name"), name, sizeof name);
+    (void)cpti_printable_to(cpti_answer_string(edge->value, "name"), name, sizeof name);
     cpti_wait_say_gap(waits, edge, why, sizeof why);
     return cpti_failed(
         "cannot tell whether there is a deadlock: %u request%s for calls "

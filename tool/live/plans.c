@@ -16,16 +16,16 @@
 #include <unistd.h>
 
 enum {
-    ARENA_BYTES_MAX = 128 << 20,
+    BYTES_MAX = 256 << 20, /* of memory */
     FILE_BYTES_MAX = 32 << 20,
     GRACE_MS = 3000, /* from SIGTERM to SIGKILL */
     PAUSE_MS = 20
 };
 
 static void add(struct cpti_plans *plans, struct cpt_bytes method,
-                const struct cpti_json_value *plan)
+                struct cpti_doc_value plan)
 {
-    if (cpti_json_member(plan, "tasks") == NULL) {
+    if (!cpti_answer_has(plan, "tasks")) {
         return;
     }
     if (plans->count == CPTI_PLANS_MAX) {
@@ -39,69 +39,68 @@ static void add(struct cpti_plans *plans, struct cpt_bytes method,
 static void begin(struct cpti_plans *plans)
 {
     memset(plans, 0, sizeof *plans);
-    cpt_arena_init(&plans->arena, NULL, 1 << 16, ARENA_BYTES_MAX);
+    plans->left = BYTES_MAX;
 }
 
 void cpti_plans_deinit(struct cpti_plans *plans)
 {
-    cpt_arena_deinit(&plans->arena);
+    cpti_answer_deinit(&plans->answer);
 }
 
 cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *place,
                           const struct cpti_get *get, struct cpt_error *error)
 {
-    const struct cpti_json_value *root = NULL;
-    const struct cpti_json_value *method = NULL;
-    char *body = NULL;
-    size_t bytes = 0;
+    struct cpti_doc_member method;
     cpt_status status = CPT_OK;
 
     begin(plans);
-    status = cpti_place_get(place, get, &body, &bytes, error);
+    status = cpti_answer_get(&plans->answer, place, get, &plans->left, error);
     if (status != CPT_OK) {
         return status;
     }
-    root = cpti_json_read((struct cpt_bytes){body, bytes}, &plans->arena, error);
-    free(body);
-    if (root == NULL) {
-        return error->status;
+    cpti_answer_each(method, cpti_doc_get(plans->answer.root, "methods"))
+    {
+        add(plans, cpti_answer_string(method.value, "method"),
+            cpti_doc_get(method.value, "plan"));
     }
-    method = cpti_json_first(cpti_json_member(root, "methods"));
-    for (; method != NULL; method = method->next) {
-        add(plans, cpti_json_string(method, "method"),
-            cpti_json_member(method, "plan"));
-    }
-    plans->left_out += cpti_json_number(root, "left_out");
+    plans->left_out += cpti_answer_number(plans->answer.root, "left_out");
     return CPT_OK;
 }
 
 /* --- A program --- */
 
-/* Reads all of @descriptor. */
+/* Reads all of @descriptor, whose lines are values of JSON, as one array of them. */
 static cpt_status read_all(int descriptor, char **data, size_t *bytes,
                            struct cpt_error *error)
 {
     struct stat about;
     size_t used = 0;
+    char *array = NULL;
 
     if (fstat(descriptor, &about) != 0 || about.st_size > FILE_BYTES_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0, "its plans are too large");
     }
-    *data = malloc((size_t)about.st_size + 1);
-    if (*data == NULL) {
+    array = malloc((size_t)about.st_size + 2);
+    if (array == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     }
     while (used < (size_t)about.st_size) {
-        const ssize_t count =
-            pread(descriptor, *data + used, (size_t)about.st_size - used, (off_t)used);
+        const ssize_t count = pread(descriptor, array + 1 + used,
+                                    (size_t)about.st_size - used, (off_t)used);
 
         if (count <= 0) {
             break;
         }
         used += (size_t)count;
     }
-    (*data)[used] = '\0';
-    *bytes = used;
+    for (size_t i = 1; i <= used; i++) {
+        array[i] = (char)(array[i] == '\n' ? ',' : array[i]);
+    }
+    used -= used > 0 && array[used] == ',';
+    array[0] = '[';
+    array[used + 1] = ']';
+    *data = array;
+    *bytes = used + 2;
     return CPT_OK;
 }
 
@@ -167,25 +166,21 @@ static cpt_status run(char *const *words, const char *path, int descriptor,
 static cpt_status read_lines(struct cpti_plans *plans, int descriptor,
                              struct cpt_error *error)
 {
+    struct cpti_doc_member plan;
     char *data = NULL;
     size_t bytes = 0;
     cpt_status status = read_all(descriptor, &data, &bytes, error);
 
-    for (char *line = data; status == CPT_OK && line < data + bytes;) {
-        char *end = memchr(line, '\n', (size_t)(data + bytes - line));
-        const struct cpti_json_value *plan = NULL;
-
-        end = end != NULL ? end : data + bytes;
-        plan = cpti_json_read((struct cpt_bytes){line, (size_t)(end - line)},
-                              &plans->arena, error);
-        if (plan == NULL) {
-            status = error->status;
-            break;
-        }
-        add(plans, cpt_bytes_of(""), plan);
-        line = end + 1;
+    if (status != CPT_OK) {
+        return status;
     }
-    free(data);
+    status = cpti_answer_read(&plans->answer, data, bytes, &plans->left, error);
+    if (status == CPT_OK) {
+        cpti_answer_each(plan, plans->answer.root)
+        {
+            add(plans, cpt_bytes_of(""), plan.value);
+        }
+    }
     return status;
 }
 

@@ -10,18 +10,18 @@
 #ifndef CPTI_CLI_PLANS_H
 #define CPTI_CLI_PLANS_H
 
-#include "tool/live/json_read.h"
-#include "tool/live/place.h"
+#include "tool/live/answer.h"
 
 #include <stdio.h>
 
 enum { CPTI_PLANS_MAX = 256 };
 
 struct cpti_plans {
-    struct cpt_arena arena;
+    struct cpti_answer answer;
+    size_t left; /* of the memory for it: cpti_doc_bound() */
     struct {
         struct cpt_bytes method; /* empty: not known */
-        const struct cpti_json_value *plan;
+        struct cpti_doc_value plan;
     } plans[CPTI_PLANS_MAX];
     size_t count;
     uint64_t left_out;

@@ -32,12 +32,12 @@ struct dot {
 
 /* A plan, and which of its tasks gives which value. */
 struct drawn {
-    const struct cpti_json_value *tasks;
-    const struct cpti_json_value *input;
-    unsigned first;                       /* the node of the input */
-    size_t count;                         /* of tasks */
-    const struct cpti_json_value **gives; /* of each */
-    struct cpti_hash_index index;         /* of them by name, the first one of each */
+    struct cpti_doc_value tasks;
+    struct cpti_doc_value input;
+    unsigned first;               /* the node of the input */
+    size_t count;                 /* of tasks */
+    struct cpti_doc_value *gives; /* of each */
+    struct cpti_hash_index index; /* of them by name, the first one of each */
 };
 
 /* Text in a label, between its quotes. */
@@ -52,11 +52,11 @@ static void put_text(struct dot *dot, struct cpt_bytes text)
 }
 
 /* "name" and below it "struct ads" */
-static void put_value(struct dot *dot, const struct cpti_json_value *value)
+static void put_value(struct dot *dot, struct cpti_doc_value value)
 {
-    const struct cpt_bytes type = cpti_json_string(value, "type");
+    const struct cpt_bytes type = cpti_answer_string(value, "type");
 
-    put_text(dot, cpti_json_string(value, "name"));
+    put_text(dot, cpti_answer_string(value, "name"));
     if (type.bytes != 0) {
         (void)fputs("\\n", dot->file);
         put_text(dot, type);
@@ -77,7 +77,7 @@ static size_t slot_of(struct dot *dot, const struct drawn *drawn, struct cpt_byt
         const uint32_t number = drawn->index.slots[slot] - 1;
 
         dot->compared_count++;
-        if (cpt_bytes_equal(cpti_json_string(drawn->gives[number], "name"), name)) {
+        if (cpt_bytes_equal(cpti_answer_string(drawn->gives[number], "name"), name)) {
             break;
         }
     }
@@ -87,11 +87,11 @@ static size_t slot_of(struct dot *dot, const struct drawn *drawn, struct cpt_byt
 /* The number of the task that gives @name, with its value; UINT32_MAX: it is the
  * input. */
 static uint32_t giver_of(struct dot *dot, const struct drawn *drawn,
-                         struct cpt_bytes name, const struct cpti_json_value **value)
+                         struct cpt_bytes name, struct cpti_doc_value *value)
 {
     const uint32_t found = drawn->index.slots[slot_of(dot, drawn, name)];
 
-    *value = found != 0 ? drawn->gives[found - 1] : NULL;
+    *value = found != 0 ? drawn->gives[found - 1] : (struct cpti_doc_value){NULL, 0};
     return found != 0 ? found - 1 : UINT32_MAX;
 }
 
@@ -102,24 +102,26 @@ static void drawn_deinit(struct drawn *drawn)
 }
 
 /* Reads which tasks @plan has. false without memory; then there is nothing to free. */
-static bool drawn_init(struct dot *dot, struct drawn *drawn,
-                       const struct cpti_json_value *plan, unsigned first)
+static bool drawn_init(struct dot *dot, struct drawn *drawn, struct cpti_doc_value plan,
+                       unsigned first)
 {
-    const struct cpti_json_value *task = NULL;
+    struct cpti_doc_member task;
     size_t slot_count = 2;
+    uint32_t number = 0;
 
     memset(drawn, 0, sizeof *drawn);
-    drawn->tasks = cpti_json_member(plan, "tasks");
-    drawn->input = cpti_json_member(plan, "input");
+    drawn->tasks = cpti_doc_get(plan, "tasks");
+    drawn->input = cpti_doc_get(plan, "input");
     drawn->first = first;
-    for (task = cpti_json_first(drawn->tasks); task != NULL; task = task->next) {
+    cpti_answer_each(task, drawn->tasks)
+    {
         drawn->count++;
     }
     while (slot_count < 2 * drawn->count) {
         slot_count *= 2;
     }
     drawn->gives = cpt_alloc_array(cpt_alloc_default(), NULL, drawn->count + 1,
-                                   sizeof(const struct cpti_json_value *));
+                                   sizeof *drawn->gives);
     if (drawn->gives == NULL ||
         cpti_hash_index_grow(&drawn->index, cpt_alloc_default(), slot_count, 0, NULL,
                              NULL) != CPT_OK) {
@@ -127,14 +129,15 @@ static bool drawn_init(struct dot *dot, struct drawn *drawn,
         dot->status = CPT_NO_MEMORY;
         return false;
     }
-    task = cpti_json_first(drawn->tasks);
-    for (uint32_t i = 0; task != NULL; task = task->next, i++) {
+    cpti_answer_each(task, drawn->tasks)
+    {
         size_t slot = 0;
 
-        drawn->gives[i] = cpti_json_member(task, "gives");
-        slot = slot_of(dot, drawn, cpti_json_string(drawn->gives[i], "name"));
+        drawn->gives[number] = cpti_doc_get(task.value, "gives");
+        slot = slot_of(dot, drawn, cpti_answer_string(drawn->gives[number], "name"));
+        number++;
         if (drawn->index.slots[slot] == 0) {
-            drawn->index.slots[slot] = i + 1;
+            drawn->index.slots[slot] = number;
         }
     }
     return true;
@@ -145,63 +148,69 @@ static bool drawn_init(struct dot *dot, struct drawn *drawn,
 /* Arrows for the values in @list. The node of task i is first + 1 + i, that of the
  * input first. A task that is started is at the end of its arrow. */
 static void put_arrows(struct dot *dot, const struct drawn *drawn,
-                       const struct cpti_json_value *list, unsigned node,
-                       const char *style)
+                       struct cpti_doc_value list, unsigned node, const char *style)
 {
-    const struct cpti_json_value *name = cpti_json_first(list);
+    struct cpti_doc_member name;
 
-    for (; name != NULL; name = name->next) {
-        const struct cpti_json_value *value = NULL;
-        const uint32_t giver = giver_of(dot, drawn, name->text, &value);
+    cpti_answer_each(name, list)
+    {
+        struct cpti_doc_value value = {NULL, 0};
+        const uint32_t giver =
+            giver_of(dot, drawn, cpti_doc_string(name.value), &value);
         const unsigned other =
             giver != UINT32_MAX ? drawn->first + 1 + giver : drawn->first;
         const bool is_start = style[0] == 'd' && style[1] == 'a';
 
         (void)fprintf(dot->file, "  n%u -> n%u [label=\"", is_start ? node : other,
                       is_start ? other : node);
-        put_value(dot, value != NULL ? value : drawn->input);
+        put_value(dot, cpti_doc_type(value) != CPTI_DOC_NONE ? value : drawn->input);
         (void)fprintf(dot->file, "\"%s%s];\n", style[0] != '\0' ? ", style=" : "",
                       style);
     }
 }
 
-static void put_plan(struct dot *dot, const struct cpti_json_value *plan,
+static void put_plan(struct dot *dot, struct cpti_doc_value plan,
                      struct cpt_bytes title, unsigned starter, unsigned depth);
 
 /* The components of tasks, each in its frame. */
-static void put_components(struct dot *dot, const struct cpti_json_value *tasks,
-                           unsigned first, unsigned depth)
+static void put_components(struct dot *dot, struct cpti_doc_value tasks, unsigned first,
+                           unsigned depth)
 {
-    const struct cpti_json_value *task = cpti_json_first(tasks);
+    struct cpti_doc_member task;
 
-    for (unsigned node = first + 1; task != NULL; task = task->next, node++) {
-        const struct cpti_json_value *component = cpti_json_member(task, "component");
-
-        if (component != NULL && depth < DEPTH_MAX) {
-            put_plan(dot, component, cpti_json_string(task, "name"), node, depth + 1);
+    cpti_answer_each(task, tasks)
+    {
+        first++;
+        if (cpti_answer_has(task.value, "component") && depth < DEPTH_MAX) {
+            put_plan(dot, cpti_doc_get(task.value, "component"),
+                     cpti_answer_string(task.value, "name"), first, depth + 1);
         }
     }
 }
 
 static void put_nodes(struct dot *dot, const struct drawn *drawn)
 {
-    const struct cpti_json_value *task = cpti_json_first(drawn->tasks);
+    struct cpti_doc_member member;
 
-    if (drawn->input != NULL) {
+    if (cpti_doc_type(drawn->input) != CPTI_DOC_NONE) {
         (void)fprintf(dot->file, "  n%u [shape=ellipse, label=\"", drawn->first);
         put_value(dot, drawn->input);
         (void)fprintf(dot->file, "\"];\n");
     }
-    for (; task != NULL; task = task->next) {
+    cpti_answer_each(member, drawn->tasks)
+    {
+        const struct cpti_doc_value task = member.value;
+
         (void)fprintf(dot->file, "  n%u [label=\"", ++dot->last_id);
-        put_text(dot, cpti_json_string(task, "name"));
-        if (cpti_json_member(task, "group") != NULL) {
+        put_text(dot, cpti_answer_string(task, "name"));
+        if (cpti_answer_has(task, "group")) {
             (void)fputs("\\n(", dot->file);
-            put_text(dot, cpti_json_string(task, "group"));
+            put_text(dot, cpti_answer_string(task, "group"));
             (void)fputs(")", dot->file);
         }
         (void)fprintf(dot->file, "\"%s];\n",
-                      cpti_json_number(task, "on_demand") != 0 ? ", style=dashed" : "");
+                      cpti_answer_number(task, "on_demand") != 0 ? ", style=dashed"
+                                                                 : "");
     }
 }
 
@@ -209,7 +218,7 @@ static void put_nodes(struct dot *dot, const struct drawn *drawn)
 static void put_output(struct dot *dot, const struct drawn *drawn,
                        struct cpt_bytes output)
 {
-    const struct cpti_json_value *value = NULL;
+    struct cpti_doc_value value = {NULL, 0};
     const uint32_t giver = giver_of(dot, drawn, output, &value);
 
     (void)fprintf(dot->file, "  n%u [shape=ellipse, label=\"", ++dot->last_id);
@@ -222,11 +231,12 @@ static void put_output(struct dot *dot, const struct drawn *drawn,
 }
 
 /* One plan in its frame; @starter is the node whose body it is, or 0. */
-static void put_plan(struct dot *dot, const struct cpti_json_value *plan,
+static void put_plan(struct dot *dot, struct cpti_doc_value plan,
                      struct cpt_bytes title, unsigned starter, unsigned depth)
 {
     const unsigned first = ++dot->last_id;
-    const struct cpti_json_value *task = NULL;
+    struct cpti_doc_member task;
+    unsigned node = first;
     struct drawn drawn;
 
     if (!drawn_init(dot, &drawn, plan, first)) {
@@ -236,13 +246,14 @@ static void put_plan(struct dot *dot, const struct cpti_json_value *plan,
     put_text(dot, title);
     (void)fprintf(dot->file, "\";\n");
     put_nodes(dot, &drawn);
-    task = cpti_json_first(drawn.tasks);
-    for (unsigned node = first + 1; task != NULL; task = task->next, node++) {
-        put_arrows(dot, &drawn, cpti_json_member(task, "needs"), node, "");
-        put_arrows(dot, &drawn, cpti_json_member(task, "wants"), node, "dotted");
-        put_arrows(dot, &drawn, cpti_json_member(task, "starts"), node, "dashed");
+    cpti_answer_each(task, drawn.tasks)
+    {
+        node++;
+        put_arrows(dot, &drawn, cpti_doc_get(task.value, "needs"), node, "");
+        put_arrows(dot, &drawn, cpti_doc_get(task.value, "wants"), node, "dotted");
+        put_arrows(dot, &drawn, cpti_doc_get(task.value, "starts"), node, "dashed");
     }
-    put_output(dot, &drawn, cpti_json_string(plan, "output"));
+    put_output(dot, &drawn, cpti_answer_string(plan, "output"));
     drawn_deinit(&drawn);
     (void)fprintf(dot->file, "  }\n");
     if (starter != 0) {
@@ -258,8 +269,8 @@ cpt_status cpti_plans_dot(struct cpti_plans *plans, FILE *file)
 
     (void)fprintf(file, "digraph plans {\n  rankdir=LR;\n  node [shape=box];\n");
     for (size_t i = 0; i < plans->count; i++) {
-        const struct cpti_json_value *plan = plans->plans[i].plan;
-        const struct cpt_bytes service = cpti_json_string(plan, "service");
+        struct cpti_doc_value plan = plans->plans[i].plan;
+        const struct cpt_bytes service = cpti_answer_string(plan, "service");
         const struct cpt_bytes method = plans->plans[i].method;
         char title[1024];
 

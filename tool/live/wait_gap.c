@@ -39,7 +39,7 @@ static void say_absent(const struct cpti_waits *waits,
 void cpti_wait_say_gap(const struct cpti_waits *waits,
                        const struct cpti_wait_edge *edge, char *text, size_t bytes)
 {
-    const struct cpt_bytes transport = cpti_json_string(edge->value, "transport");
+    const struct cpt_bytes transport = cpti_answer_string(edge->value, "transport");
     const struct cpti_wait_service *service = NULL;
 
     switch (edge->gap) {

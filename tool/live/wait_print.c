@@ -52,26 +52,26 @@ static void print_request(const struct cpti_waits *waits, uint32_t number)
 }
 
 /* " of PUT http://127.0.0.1:8002/ads/7": the path as it is sent. */
-static void print_where(const struct cpti_json_value *call)
+static void print_where(struct cpti_doc_value call)
 {
-    const struct cpt_bytes verb = cpti_json_string(call, "verb");
-    const struct cpt_bytes path = cpti_json_string(call, "path");
+    const struct cpt_bytes verb = cpti_answer_string(call, "verb");
+    const struct cpt_bytes path = cpti_answer_string(call, "path");
 
     (void)printf(" of ");
     if (verb.bytes != 0) {
         print_text(verb);
         (void)printf(" ");
     }
-    print_text(cpti_json_string(call, "target"));
-    print_text(path.bytes != 0 ? path : cpti_json_string(call, "method"));
+    print_text(cpti_answer_string(call, "target"));
+    print_text(path.bytes != 0 ? path : cpti_answer_string(call, "method"));
 }
 
 /* "call 'B: /ads' of http://127.0.0.1:8002/ads" */
-static void print_what(const struct cpti_json_value *value)
+static void print_what(struct cpti_doc_value value)
 {
-    const struct cpt_bytes name = cpti_json_string(value, "name");
-    const struct cpt_bytes holder = cpti_json_string(value, "holder");
-    const struct cpt_bytes kind = cpti_json_string(value, "kind");
+    const struct cpt_bytes name = cpti_answer_string(value, "name");
+    const struct cpt_bytes holder = cpti_answer_string(value, "holder");
+    const struct cpt_bytes kind = cpti_answer_string(value, "kind");
 
     print_text(kind.bytes != 0 ? kind : cpt_bytes_of("?"));
     if (name.bytes != 0) {
@@ -79,7 +79,7 @@ static void print_what(const struct cpti_json_value *value)
         print_text(name);
         (void)printf("'");
     }
-    if (cpti_json_is(value, "kind", "call")) {
+    if (cpti_answer_is(value, "kind", "call")) {
         print_where(value);
     }
     if (holder.bytes != 0) {
@@ -93,15 +93,15 @@ static void draw_request(struct cpti_waits *waits, uint32_t number, unsigned dep
 static void draw_edge(struct cpti_waits *waits, const struct cpti_wait_group *group,
                       const struct cpti_wait_edge *edge, unsigned depth)
 {
-    const bool has_time = cpti_json_member(edge->value, "us") != NULL;
+    const bool has_time = cpti_answer_has(edge->value, "us");
     char text[CPTI_WAIT_GAP_BYTES];
 
     depth += group->depth;
     print_indent(depth);
-    print_text(cpti_json_string(group->task, "name"));
+    print_text(cpti_answer_string(group->task, "name"));
     (void)printf(" waits ");
     if (has_time) {
-        print_us(cpti_json_number(edge->value, "us"));
+        print_us(cpti_answer_number(edge->value, "us"));
         (void)printf(" ");
     }
     (void)printf("for ");
@@ -118,24 +118,28 @@ static void draw_edge(struct cpti_waits *waits, const struct cpti_wait_group *gr
 }
 
 /* Tasks that do not wait. */
-static void draw_others(const struct cpti_json_value *tasks, unsigned depth)
+static void draw_others(struct cpti_doc_value tasks, unsigned depth)
 {
-    const struct cpti_json_value *task = cpti_json_first(tasks);
+    struct cpti_doc_member member;
 
-    for (; task != NULL; task = task->next) {
-        if (cpti_json_is(task, "state", "waits")) {
+    cpti_answer_each(member, tasks)
+    {
+        const struct cpti_doc_value task = member.value;
+
+        if (cpti_answer_is(task, "state", "waits")) {
             continue;
         }
         print_indent(depth);
-        print_text(cpti_json_string(task, "name"));
+        print_text(cpti_answer_string(task, "name"));
         (void)printf(" ");
-        print_text(
-            cpti_json_is(task, "state", "runnable") ? cpt_bytes_of("runs or is queued")
-            : cpti_json_is(task, "state", "queued") ? cpt_bytes_of("is queued")
-                                                    : cpti_json_string(task, "state"));
-        if (cpti_json_member(task, "us") != NULL) {
+        print_text(cpti_answer_is(task, "state", "runnable")
+                       ? cpt_bytes_of("runs or is queued")
+                   : cpti_answer_is(task, "state", "queued")
+                       ? cpt_bytes_of("is queued")
+                       : cpti_answer_string(task, "state"));
+        if (cpti_answer_has(task, "us")) {
             (void)printf(" ");
-            print_us(cpti_json_number(task, "us"));
+            print_us(cpti_answer_number(task, "us"));
         }
         (void)printf("\n");
     }
@@ -155,13 +159,13 @@ static void draw_request(struct cpti_waits *waits, uint32_t number, unsigned dep
     request->is_seen = true;
     (void)printf(", ");
     print_us(request->us);
-    if (cpti_json_member(request->value, "left_us") != NULL) {
+    if (cpti_answer_has(request->value, "left_us")) {
         (void)printf(", ");
-        print_us(cpti_json_number(request->value, "left_us"));
+        print_us(cpti_answer_number(request->value, "left_us"));
         (void)printf(" left");
     }
     (void)printf("%s\n", request->is_stuck ? ", stuck" : "");
-    draw_others(cpti_json_member(request->value, "tasks"), depth + 1);
+    draw_others(cpti_doc_get(request->value, "tasks"), depth + 1);
     for (uint32_t i = 0; i < request->group_count; i++) {
         const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
 
@@ -204,7 +208,7 @@ static void print_deadlock(const struct cpti_waits *waits,
         print_request(waits, to);
         if (edge != NULL) {
             (void)printf(": ");
-            print_text(cpti_json_string(group->task, "name"));
+            print_text(cpti_answer_string(group->task, "name"));
             (void)printf(" for ");
             print_what(edge->value);
         }
@@ -239,19 +243,19 @@ void cpti_wait_print(struct cpti_waits *waits)
 
 /* --- As JSON --- */
 
-static void put_string(struct cpti_json *json, const struct cpti_json_value *value,
+static void put_string(struct cpti_json *json, struct cpti_doc_value value,
                        const char *key)
 {
-    if (cpti_json_member(value, key) != NULL) {
-        cpti_json_bytes(json, key, cpti_json_string(value, key));
+    if (cpti_answer_has(value, key)) {
+        cpti_json_bytes(json, key, cpti_answer_string(value, key));
     }
 }
 
-static void put_number(struct cpti_json *json, const struct cpti_json_value *value,
+static void put_number(struct cpti_json *json, struct cpti_doc_value value,
                        const char *key)
 {
-    if (cpti_json_member(value, key) != NULL) {
-        cpti_json_unsigned(json, key, cpti_json_number(value, key));
+    if (cpti_answer_has(value, key)) {
+        cpti_json_unsigned(json, key, cpti_answer_number(value, key));
     }
 }
 
@@ -277,8 +281,8 @@ static void put_edge(struct cpti_json *json, const struct cpti_waits *waits,
                      const struct cpti_wait_edge *edge)
 {
     cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "task", cpti_json_string(group->task, "name"));
-    cpti_json_bytes(json, "kind", cpti_json_string(edge->value, "kind"));
+    cpti_json_bytes(json, "task", cpti_answer_string(group->task, "name"));
+    cpti_json_bytes(json, "kind", cpti_answer_string(edge->value, "kind"));
     put_string(json, edge->value, "name");
     put_number(json, edge->value, "us");
     put_call(json, waits, edge);

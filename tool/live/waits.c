@@ -6,9 +6,9 @@
 #include "cpt/base/now.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { ARENA_BYTES_MAX = 256 << 20, TASK_DEPTH_MAX = 40 };
+/* What tables take, and all answers together. */
+enum { ARENA_BYTES_MAX = 64 << 20, ANSWER_BYTES_MAX = 256 << 20, TASK_DEPTH_MAX = 40 };
 
 /* --- Requests and their waits --- */
 
@@ -18,12 +18,12 @@ static void *table(struct cpti_waits *waits, size_t count_max, size_t bytes)
     return cpt_arena_take(&waits->arena, count_max * bytes);
 }
 
-static void add_edge(struct cpti_waits *waits, const struct cpti_json_value *value)
+static void add_edge(struct cpti_waits *waits, struct cpti_doc_value value)
 {
     struct cpti_wait_edge *edge = &waits->edges[waits->edge_count++];
 
     edge->value = value;
-    if (cpti_json_is(value, "kind", "call") || cpti_json_is(value, "kind", "run")) {
+    if (cpti_answer_is(value, "kind", "call") || cpti_answer_is(value, "kind", "run")) {
         cpti_waits_places(waits, edge);
     }
 }
@@ -31,18 +31,20 @@ static void add_edge(struct cpti_waits *waits, const struct cpti_json_value *val
 /* Adds what @tasks wait for, and the tasks of their components: at most TASK_DEPTH_MAX
  * of them within one another. */
 static void add_tasks(struct cpti_waits *waits, struct cpti_wait_request *request,
-                      const struct cpti_json_value *tasks, unsigned depth)
+                      struct cpti_doc_value tasks, unsigned depth)
 {
-    const struct cpti_json_value *task = cpti_json_first(tasks);
+    struct cpti_doc_member task;
 
-    for (; task != NULL; task = task->next) {
-        const struct cpti_json_value *value =
-            cpti_json_first(cpti_json_member(task, "for"));
+    cpti_answer_each(task, tasks)
+    {
+        const struct cpti_doc_value whats = cpti_doc_get(task.value, "for");
+        struct cpti_doc_member what;
+        bool has_more = cpti_answer_first(whats, &what);
         struct cpti_wait_group *group = NULL;
         uint32_t count = 0;
 
-        if (!cpti_json_is(task, "state", "waits") ||
-            cpti_json_number(task, "left_out") != 0 || value == NULL) {
+        if (!cpti_answer_is(task.value, "state", "waits") ||
+            cpti_answer_number(task.value, "left_out") != 0 || !has_more) {
             request->is_free = true;
             continue;
         }
@@ -52,32 +54,33 @@ static void add_tasks(struct cpti_waits *waits, struct cpti_wait_request *reques
             return;
         }
         group = &waits->groups[waits->group_count++];
-        group->task = task;
+        group->task = task.value;
         group->depth = depth;
         group->edge_first = waits->edge_count;
-        for (; value != NULL && waits->edge_count < CPTI_WAITS_EDGES_MAX;
-             value = value->next) {
-            add_edge(waits, value);
+        for (; has_more && waits->edge_count < CPTI_WAITS_EDGES_MAX;
+             has_more = cpti_doc_next(&what)) {
+            add_edge(waits, what.value);
             count++;
         }
-        request->is_free |= value != NULL;
+        request->is_free |= has_more;
         group->edge_count = count;
-        group->wanted = cpti_json_member(task, "wanted") != NULL
-                            ? cpti_json_number(task, "wanted")
+        group->wanted = cpti_answer_has(task.value, "wanted")
+                            ? cpti_answer_number(task.value, "wanted")
                             : count;
-        value = cpti_json_first(cpti_json_member(task, "for"));
-        for (; value != NULL; value = value->next) {
-            if (cpti_json_member(value, "tasks") != NULL) {
-                add_tasks(waits, request, cpti_json_member(value, "tasks"), depth + 1);
+        cpti_answer_each(what, whats)
+        {
+            if (cpti_answer_has(what.value, "tasks")) {
+                add_tasks(waits, request, cpti_doc_get(what.value, "tasks"), depth + 1);
             }
         }
     }
 }
 
 static void add_request(struct cpti_waits *waits, uint32_t service,
-                        const struct cpti_json_value *value)
+                        struct cpti_doc_value value)
 {
-    const struct cpti_json_value *tasks = cpti_json_member(value, "tasks");
+    const struct cpti_doc_value tasks = cpti_doc_get(value, "tasks");
+    struct cpti_doc_member task;
     struct cpti_wait_request *request = NULL;
 
     if (waits->request_count == CPTI_WAITS_REQUESTS_MAX) {
@@ -87,14 +90,14 @@ static void add_request(struct cpti_waits *waits, uint32_t service,
     request = &waits->requests[waits->request_count++];
     request->service = service;
     request->value = value;
-    request->trace_id = cpti_json_string(value, "trace_id");
-    request->parent_id = cpti_json_string(value, "parent_id");
-    request->span_id = cpti_json_string(value, "span_id");
-    request->method = cpti_json_string(value, "method");
-    request->id = cpti_json_number(value, "id");
-    request->us = cpti_json_number(value, "us");
-    request->is_free = cpti_json_first(tasks) == NULL ||
-                       cpti_json_number(value, "tasks_left_out") != 0;
+    request->trace_id = cpti_answer_string(value, "trace_id");
+    request->parent_id = cpti_answer_string(value, "parent_id");
+    request->span_id = cpti_answer_string(value, "span_id");
+    request->method = cpti_answer_string(value, "method");
+    request->id = cpti_answer_number(value, "id");
+    request->us = cpti_answer_number(value, "us");
+    request->is_free = !cpti_answer_first(tasks, &task) ||
+                       cpti_answer_number(value, "tasks_left_out") != 0;
     request->group_first = waits->group_count;
     add_tasks(waits, request, tasks, 0);
     request->group_count = waits->group_count - request->group_first;
@@ -103,35 +106,28 @@ static void add_request(struct cpti_waits *waits, uint32_t service,
 static cpt_status ask(struct cpti_waits *waits, uint32_t index)
 {
     struct cpti_wait_service *service = &waits->services[index];
-    const struct cpti_json_value *root = NULL;
-    const struct cpti_json_value *value = NULL;
-    char *body = NULL;
-    size_t bytes = 0;
+    struct cpti_doc_value requests = {NULL, 0};
+    struct cpti_doc_member request;
     cpt_status status = CPT_OK;
 
     service->asked_ns = cpti_now_ns();
-    status =
-        cpti_place_get(&service->place, &waits->get, &body, &bytes, &service->error);
+    status = cpti_answer_get(&service->answer, &service->place, &waits->get,
+                             &waits->left, &service->error);
     service->answered_ns = cpti_now_ns();
     if (status != CPT_OK) {
         return status;
     }
-    root =
-        cpti_json_read((struct cpt_bytes){body, bytes}, &waits->arena, &service->error);
-    free(body);
-    if (root == NULL) {
-        return service->error.status;
-    }
-    value = cpti_json_member(root, "requests");
-    if (value == NULL || value->type != CPTI_JSON_ARRAY) {
+    requests = cpti_doc_get(service->answer.root, "requests");
+    if (cpti_doc_type(requests) != CPTI_DOC_ARRAY) {
         return cpt_error_set(&service->error, CPT_CORRUPT, 0,
                              "its answer has no requests");
     }
     service->is_known = true;
-    service->name = cpti_json_string(root, "service");
-    service->left_out = cpti_json_number(root, "left_out");
-    for (value = value->first; value != NULL; value = value->next) {
-        add_request(waits, index, value);
+    service->name = cpti_answer_string(service->answer.root, "service");
+    service->left_out = cpti_answer_number(service->answer.root, "left_out");
+    cpti_answer_each(request, requests)
+    {
+        add_request(waits, index, request.value);
     }
     return CPT_OK;
 }
@@ -171,6 +167,7 @@ cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *pl
     cpt_status status = CPT_OK;
 
     cpt_arena_init(&waits->arena, NULL, 1 << 16, ARENA_BYTES_MAX);
+    waits->left = ANSWER_BYTES_MAX;
     waits->requests = table(waits, CPTI_WAITS_REQUESTS_MAX, sizeof *waits->requests);
     waits->groups = table(waits, CPTI_WAITS_EDGES_MAX, sizeof *waits->groups);
     waits->edges = table(waits, CPTI_WAITS_EDGES_MAX, sizeof *waits->edges);
@@ -198,5 +195,8 @@ cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *pl
 
 void cpti_waits_deinit(struct cpti_waits *waits)
 {
+    for (uint32_t i = 0; i < waits->service_count; i++) {
+        cpti_answer_deinit(&waits->services[i].answer);
+    }
     cpt_arena_deinit(&waits->arena);
 }

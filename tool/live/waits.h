@@ -25,8 +25,8 @@
 #ifndef CPTI_CLI_WAITS_H
 #define CPTI_CLI_WAITS_H
 
-#include "tool/live/place.h"
-#include "tool/live/json_read.h"
+#include "tool/live/answer.h"
+#include "cpt/cpt_arena.h"
 
 enum {
     CPTI_WAITS_SERVICES_MAX = 64,
@@ -41,6 +41,7 @@ enum {
 
 struct cpti_wait_service {
     struct cpti_place place;
+    struct cpti_answer answer;
     struct cpt_bytes name;
     bool is_known;          /* it has answered */
     struct cpt_error error; /* why it has not */
@@ -51,7 +52,7 @@ struct cpti_wait_service {
 
 struct cpti_wait_request {
     uint32_t service;
-    const struct cpti_json_value *value;
+    struct cpti_doc_value value;
     struct cpt_bytes trace_id;
     struct cpt_bytes parent_id; /* the caller's span; empty: none, or not told */
     struct cpt_bytes span_id;   /* its own, if the service writes spans */
@@ -84,7 +85,7 @@ enum cpti_wait_gap {
 
 /* What a task waits for. */
 struct cpti_wait_edge {
-    const struct cpti_json_value *value; /* "kind" and so on */
+    struct cpti_doc_value value; /* "kind" and so on */
     enum cpti_wait_gap gap;
     unsigned char targets[CPTI_WAITS_PLACES_MAX]; /* services that may have the call */
     uint32_t target_count;
@@ -94,7 +95,7 @@ struct cpti_wait_edge {
 };
 
 struct cpti_wait_group {
-    const struct cpti_json_value *task;
+    struct cpti_doc_value task;
     unsigned depth; /* of components */
     uint32_t edge_first;
     uint32_t edge_count;
@@ -115,7 +116,8 @@ struct cpti_wait_text {
 };
 
 struct cpti_waits {
-    struct cpt_arena arena;   /* values and tables */
+    struct cpt_arena arena;   /* tables */
+    size_t left;              /* of the memory for answers: cpti_doc_bound() */
     struct cpti_get get;      /* what each service is asked, and how */
     bool is_remote;           /* services of other machines are asked, too */
     bool is_starved;          /* there was no memory to ask a service */

@@ -26,8 +26,8 @@ enum { PASSES_MAX = 512 };
 static bool is_doubted(const struct cpti_wait_edge *edge)
 {
     return edge->gap != CPTI_GAP_NONE && edge->gap != CPTI_GAP_LEAF &&
-           (cpti_json_member(edge->value, "us") == NULL ||
-            cpti_json_number(edge->value, "us") >= CPTI_WAITS_DOUBT_US);
+           (!cpti_answer_has(edge->value, "us") ||
+            cpti_answer_number(edge->value, "us") >= CPTI_WAITS_DOUBT_US);
 }
 
 static bool may_end(const struct cpti_waits *waits, const struct cpti_wait_edge *edge)

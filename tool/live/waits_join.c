@@ -25,30 +25,33 @@ static void add_end(struct cpti_wait_edge *edge, uint32_t end)
 
 /* --- Locks --- */
 
-static bool has_lock(const struct cpti_json_value *holds, uint64_t lock)
+static bool has_lock(struct cpti_doc_value holds, uint64_t lock)
 {
-    const struct cpti_json_value *hold = cpti_json_first(holds);
+    struct cpti_doc_member hold;
 
-    while (hold != NULL && cpti_json_number(hold, "lock") != lock) {
-        hold = hold->next;
+    cpti_answer_each(hold, holds)
+    {
+        if (cpti_answer_number(hold.value, "lock") == lock) {
+            return true;
+        }
     }
-    return hold != NULL;
+    return false;
 }
 
 /* Whether @request, or a component that a task of it waits for, holds @lock. */
 static bool holds(const struct cpti_waits *waits,
                   const struct cpti_wait_request *request, uint64_t lock)
 {
-    if (has_lock(cpti_json_member(request->value, "holds"), lock)) {
+    if (has_lock(cpti_doc_get(request->value, "holds"), lock)) {
         return true;
     }
     for (uint32_t i = 0; i < request->group_count; i++) {
         const struct cpti_wait_group *group = &waits->groups[request->group_first + i];
 
         for (uint32_t k = 0; k < group->edge_count; k++) {
-            if (has_lock(cpti_json_member(waits->edges[group->edge_first + k].value,
-                                          "holds"),
-                         lock)) {
+            if (has_lock(
+                    cpti_doc_get(waits->edges[group->edge_first + k].value, "holds"),
+                    lock)) {
                 return true;
             }
         }
@@ -59,8 +62,8 @@ static bool holds(const struct cpti_waits *waits,
 static void lead_lock(struct cpti_waits *waits, uint32_t from,
                       struct cpti_wait_edge *edge)
 {
-    const uint64_t lock = cpti_json_number(edge->value, "lock");
-    const uint64_t capacity = cpti_json_number(edge->value, "capacity");
+    const uint64_t lock = cpti_answer_number(edge->value, "lock");
+    const uint64_t capacity = cpti_answer_number(edge->value, "capacity");
 
     for (uint32_t i = 0; i < waits->request_count; i++) {
         if (waits->requests[i].service == waits->requests[from].service &&
@@ -92,21 +95,21 @@ static int64_t begin_of(uint64_t now_ns, uint64_t age_us)
 
 static struct sought sought_by(const struct cpti_waits *waits,
                                const struct cpti_wait_request *caller,
-                               const struct cpti_json_value *call)
+                               struct cpti_doc_value call)
 {
-    struct sought sought = {cpti_json_string(call, "trace_id"),
-                            cpti_json_string(call, "span_id"),
-                            cpti_json_string(call, "path"), false, INT64_MIN};
+    struct sought sought = {cpti_answer_string(call, "trace_id"),
+                            cpti_answer_string(call, "span_id"),
+                            cpti_answer_string(call, "path"), false, INT64_MIN};
 
-    if (sought.trace_id.bytes == 0 && cpti_json_member(call, "path") == NULL) {
+    if (sought.trace_id.bytes == 0 && !cpti_answer_has(call, "path")) {
         sought.trace_id = caller->trace_id; /* of an older service */
-        sought.path = cpti_json_string(call, "method");
+        sought.path = cpti_answer_string(call, "method");
     }
     sought.is_of_call = caller->span_id.bytes != 0 && sought.span_id.bytes != 0 &&
                         !cpt_bytes_equal(caller->span_id, sought.span_id);
-    if (cpti_json_member(call, "us") != NULL) {
+    if (cpti_answer_has(call, "us")) {
         sought.begin_us = begin_of(waits->services[caller->service].asked_ns,
-                                   cpti_json_number(call, "us"));
+                                   cpti_answer_number(call, "us"));
     }
     return sought;
 }
@@ -153,10 +156,10 @@ static enum cpti_wait_gap gap_of(const struct cpti_waits *waits,
 }
 
 /* Whether a call over HTTP has no connection yet; older services do not tell. */
-static bool is_queued(const struct cpti_json_value *call)
+static bool is_queued(struct cpti_doc_value call)
 {
-    return cpti_json_is(call, "transport", "http") &&
-           cpti_json_number(call, "sent") == 0;
+    return cpti_answer_is(call, "transport", "http") &&
+           cpti_answer_number(call, "sent") == 0;
 }
 
 static void lead_call(struct cpti_waits *waits, uint32_t from,
@@ -184,15 +187,15 @@ static void lead_call(struct cpti_waits *waits, uint32_t from,
 void cpti_waits_lead(struct cpti_waits *waits, uint32_t from,
                      struct cpti_wait_edge *edge)
 {
-    if (cpti_json_is(edge->value, "kind", "call")) {
+    if (cpti_answer_is(edge->value, "kind", "call")) {
         lead_call(waits, from, edge);
-    } else if (cpti_json_is(edge->value, "kind", "lock")) {
+    } else if (cpti_answer_is(edge->value, "kind", "lock")) {
         lead_lock(waits, from, edge);
-    } else if (cpti_json_is(edge->value, "kind", "run")) {
-        edge->may_end = cpti_json_member(edge->value, "tasks") == NULL;
+    } else if (cpti_answer_is(edge->value, "kind", "run")) {
+        edge->may_end = !cpti_answer_has(edge->value, "tasks");
         edge->gap =
             edge->may_end && edge->gap == CPTI_GAP_NONE ? CPTI_GAP_SHARED : edge->gap;
     } else { /* a task is judged by its own waits */
-        edge->may_end = !cpti_json_is(edge->value, "kind", "task");
+        edge->may_end = !cpti_answer_is(edge->value, "kind", "task");
     }
 }

@@ -38,9 +38,9 @@ static bool next_part(struct cpt_bytes *list, struct cpt_bytes *part)
 }
 
 /* "B" of a stub called "B: /check". */
-static struct cpt_bytes service_of(const struct cpti_json_value *value)
+static struct cpt_bytes service_of(struct cpti_doc_value value)
 {
-    struct cpt_bytes name = cpti_json_string(value, "name");
+    struct cpt_bytes name = cpti_answer_string(value, "name");
 
     for (size_t i = 0; i + 1 < name.bytes; i++) {
         if (name.data[i] == ':' && name.data[i + 1] == ' ') {
@@ -216,7 +216,7 @@ static struct cpt_bytes host_of(struct cpt_bytes target)
 static void add_port(struct cpti_waits *waits, struct cpti_wait_edge *edge,
                      struct cpt_bytes port)
 {
-    struct cpt_bytes targets = cpti_json_string(edge->value, "target");
+    struct cpt_bytes targets = cpti_answer_string(edge->value, "target");
     struct cpt_bytes target;
     char text[CPTI_PLACE_HOST_BYTES + 16];
 
@@ -249,8 +249,8 @@ static void add_operators(struct cpti_waits *waits, struct cpti_wait_edge *edge,
 
 static void add_targets(struct cpti_waits *waits, struct cpti_wait_edge *edge)
 {
-    struct cpt_bytes targets = cpti_json_string(edge->value, "target");
-    const struct cpt_bytes transport = cpti_json_string(edge->value, "transport");
+    struct cpt_bytes targets = cpti_answer_string(edge->value, "target");
+    const struct cpt_bytes transport = cpti_answer_string(edge->value, "transport");
     struct cpt_bytes target;
 
     if (transport.bytes != 0 && !cpt_bytes_equal(transport, cpt_bytes_of("http"))) {
@@ -268,19 +268,19 @@ void cpti_waits_places(struct cpti_waits *waits, struct cpti_wait_edge *edge)
     const struct cpt_bytes service = service_of(edge->value);
     struct cpt_bytes operators = said_of(waits->operators_of, service);
 
-    if (!cpti_json_is(edge->value, "kind", "call") &&
-        cpti_json_member(edge->value, "tasks") != NULL) {
+    if (!cpti_answer_is(edge->value, "kind", "call") &&
+        cpti_answer_has(edge->value, "tasks")) {
         return; /* a component, whose waits are there */
     }
     if (is_leaf(waits->leaves, service)) {
         edge->gap = CPTI_GAP_LEAF;
         return;
     }
-    if (!cpti_json_is(edge->value, "kind", "call")) {
+    if (!cpti_answer_is(edge->value, "kind", "call")) {
         return;
     }
     if (operators.bytes == 0) {
-        operators = cpti_json_string(edge->value, "operators");
+        operators = cpti_answer_string(edge->value, "operators");
     }
     if (operators.bytes != 0) {
         add_operators(waits, edge, operators);

@@ -57,7 +57,9 @@ CU_SuiteInfo cpt_suites[] = {
     {"culprits by kind", NULL, NULL, NULL, NULL, cpt_culprit_kinds_tests},
     {"changes of structure", NULL, NULL, NULL, NULL, cpt_culprit_structure_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
+#ifdef TEST_WITH_JSON
     {"plans as graphs", NULL, NULL, NULL, NULL, cpt_plans_tests},
+#endif
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     {"data of HTML", NULL, NULL, NULL, NULL, cpt_html_data_tests},
     CU_SUITE_INFO_NULL,

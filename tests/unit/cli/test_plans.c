@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 256 << 20 };
-
 /* The graph of the plan in @text, to be freed; @compared: the work that it took. */
 static char *draw(const char *text, uint64_t *compared)
 {
@@ -22,16 +20,17 @@ static char *draw(const char *text, uint64_t *compared)
     FILE *file = open_memstream(&drawn, &bytes);
 
     memset(&plans, 0, sizeof plans);
-    cpt_arena_init(&plans.arena, NULL, 1 << 16, ARENA_BYTES);
-    plans.plans[0].plan = cpti_json_read(cpt_bytes_of(text), &plans.arena, &error);
+    CU_ASSERT_EQUAL_FATAL(
+        cpti_answer_read(&plans.answer, strdup(text), strlen(text), NULL, &error),
+        CPT_OK);
+    plans.plans[0].plan = plans.answer.root;
     plans.plans[0].method = cpt_bytes_of("");
     plans.count = 1;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(plans.plans[0].plan);
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL(cpti_plans_dot(&plans, file), CPT_OK);
     (void)fclose(file);
     *compared = plans.compared_count;
-    cpt_arena_deinit(&plans.arena);
+    cpti_answer_deinit(&plans.answer);
     return drawn;
 }
 

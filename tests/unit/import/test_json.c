@@ -169,6 +169,46 @@ static void test_unusual(void)
     cpti_doc_free(json);
 }
 
+/* What a text takes is bounded, whatever it is made of, and each takes from the same
+ * bound. */
+static void test_bound(void)
+{
+    static const char *const pieces[] = {"[],", "{},", "1,", "\"a\",", "{\"a\":[]},"};
+    static char text[TEXT_BYTES_MAX + CPTI_DOC_PADDING];
+
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        const size_t bytes = strlen(pieces[i]);
+        struct cpti_doc *json = cpti_doc_new();
+        struct cpti_doc_value root;
+        struct cpt_error error = {0};
+        size_t left = 4 << 20;
+        size_t parsed = 0;
+        size_t used = 1;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+        memset(text, 0, sizeof text);
+        for (text[0] = '['; used + bytes < TEXT_BYTES_MAX; used += bytes) {
+            memcpy(text + used, pieces[i], bytes);
+        }
+        text[used - 1] = ']';
+        cpti_doc_bound(json, &left);
+        while (cpti_doc_parse(json, text, used, &root, &error) == CPT_OK &&
+               parsed < 4096) {
+            const size_t before = left;
+
+            parsed++;
+            CU_ASSERT_TRUE(left < 4 << 20 && left <= before);
+        }
+        CU_ASSERT_TRUE(parsed >= 2 && parsed < 4096);
+        CU_ASSERT_EQUAL(error.status, CPT_LIMIT);
+        CU_ASSERT_STRING_EQUAL(error.sentence, "too much JSON");
+        CU_ASSERT_EQUAL(cpti_doc_type(root), CPTI_DOC_NONE);
+        cpti_doc_bound(json, NULL);
+        CU_ASSERT_EQUAL(cpti_doc_parse(json, text, used, &root, &error), CPT_OK);
+        cpti_doc_free(json);
+    }
+}
+
 /* A text of @depth open containers and as many that are closed, one byte each. */
 static size_t nest(char *text, size_t depth)
 {
@@ -250,6 +290,7 @@ CU_TestInfo cpt_json_tests[] = {
     {"each fault has its place and its reason, whatever the library", test_places},
     {"what is no character becomes U+FFFD and is counted", test_mended},
     {"numbers and keys that do not fit cost nothing else", test_unusual},
+    {"the memory of texts of strangers has a bound", test_bound},
     {"nesting has a limit", test_depth},
     {"what the rules refuse, the library refuses, and nothing else", test_random_texts},
     CU_TEST_INFO_NULL,
