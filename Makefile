@@ -19,10 +19,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Debian packages, by what needs them.
 BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev \
-	libcbor-dev libevent-dev zlib1g-dev libzstd-dev libjansson-dev
-TEST_PACKAGES = g++ libsimdjson-dev libcunit1-dev golang-go graphviz curl clang-format \
-	libssl-dev openssl \
+	libcbor-dev libevent-dev zlib1g-dev libzstd-dev libjansson-dev \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
+TEST_PACKAGES = g++ libsimdjson-dev libcunit1-dev golang-go graphviz curl clang-format \
+	libssl-dev openssl
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
 	fakeroot spin libgrpc-dev
 # Programs for some long tests, which are skipped without them.

@@ -4,8 +4,8 @@
  * fuzz_live.c - any bytes as the answers of running services
  *
  * The first byte chooses: plans, or who waits for whom. Then follow the answers: a
- * length of two bytes, low byte first, and that many bytes. This file replaces place.c,
- * which talks to services.
+ * length of two bytes, low byte first, and that many bytes. This file replaces place.c
+ * and place_get.c, which talk to services.
  *
  * What is found must be consistent: a graph can be written, and each edge and circle is
  * one of requests that are there.
@@ -30,7 +30,7 @@ static void must(int condition)
     }
 }
 
-/* --- Replaces place.c --- */
+/* --- Replaces place.c, place_get.c --- */
 
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
                            struct cpti_place *place, struct cpt_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_live_absent.c - cpt wait, graph without a library for JSON */
+/* cmd_live_absent.c - cpt wait, graph without libcurl or a library for JSON */
 #include "tool/base/command.h"
 #include "tool/base/output.h"
 
@@ -9,8 +9,9 @@
 static int run(const struct cpti_arguments *arguments)
 {
     (void)arguments;
-    return cpti_failed("this cpt was built without simdjson and jansson, so it cannot "
-                       "read what services tell; install libsimdjson-dev and g++, or "
+    return cpti_failed("this cpt was built without libcurl, or without simdjson and "
+                       "jansson, so it cannot ask services; install "
+                       "libcurl4-openssl-dev, and libsimdjson-dev with g++ or "
                        "libjansson-dev, and build it again");
 }
 

@@ -3,9 +3,8 @@
 /*
  * place.h - where a service is, and one GET of its counters port
  *
- * A connection for each, with a deadline and a limit of bytes. Only answers of status
- * 200 with a Content-Length, or that end with the connection, are taken: services of
- * cpt send no others here. No redirect is followed. By TLS libcurl asks (place_tls.c).
+ * libcurl asks (tool/store/fetch.h): a connection for each, with a deadline and a limit
+ * of bytes. Only answers of status 200 are taken. No redirect is followed.
  */
 #ifndef CPTI_CLI_PLACE_H
 #define CPTI_CLI_PLACE_H
@@ -17,7 +16,7 @@
 #include <sys/socket.h>
 
 enum {
-    CPTI_GET_BYTES_MAX = 8 << 20, /* of an answer, with its head */
+    CPTI_GET_BYTES_MAX = 8 << 20, /* of an answer */
     CPTI_PLACE_BYTES = 72,        /* "https://[::1]:8001" */
     CPTI_PLACE_HOST_BYTES = 256
 };
@@ -48,23 +47,15 @@ struct cpti_get {
     const char *key_file;         /* NULL: it is in certificate_file */
 };
 
+/* --- place_get.c --- */
+
 /*
  * The body of GET @get at @place, which the caller frees; a NUL follows it. CPT_OK;
- * CPT_UNAVAILABLE: no connection, or no answer in time; CPT_FAILED: another status than
- * 200, or a certificate that is not believed; CPT_CORRUPT: no answer of HTTP;
+ * CPT_UNAVAILABLE: no connection, no answer in time, or no libcurl; CPT_FAILED: another
+ * status than 200, or a certificate that is not believed; CPT_CORRUPT: no answer of HTTP;
  * CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
  */
 cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error);
-
-/* The sentence of an answer of @status, which is not 200. CPT_FAILED. */
-cpt_status cpti_place_refused(unsigned status, struct cpt_error *error);
-
-/* --- place_tls.c --- */
-
-/* The same by TLS. */
-cpt_status cpti_place_get_tls(const struct cpti_place *place,
-                              const struct cpti_get *get, char **body, size_t *bytes,
-                              struct cpt_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* fetch.c - one GET by TLS; see fetch.h */
+/* fetch.c - one GET; see fetch.h */
 #include "tool/store/fetch.h"
 
 #include "tool/store/curl_library.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FIRST_BYTES = 16 << 10 };
 
@@ -17,6 +18,7 @@ struct body {
     size_t bytes;
     size_t capacity;
     size_t bytes_max;
+    bool is_tls;
     cpt_status status; /* why it ended early */
 };
 
@@ -95,11 +97,15 @@ static cpt_status judge(CURLcode code, const struct body *body, const char *why,
     case CURLE_OUT_OF_MEMORY:
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     case CURLE_PARTIAL_FILE:
-    case CURLE_GOT_NOTHING:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         return cpt_error_set(error, CPT_CORRUPT, 0, "its answer is cut: %s", why);
+    case CURLE_GOT_NOTHING:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9: bytes without a head */
+    case CURLE_WEIRD_SERVER_REPLY:
+        return cpt_error_set(error, CPT_CORRUPT, 0,
+                             "its answer is no answer of HTTP: %s", why);
     default:
-        return cpt_error_set(error, CPT_FAILED, 0, "TLS: %s", why);
+        return cpt_error_set(error, CPT_FAILED, 0, "%s: %s",
+                             body->is_tls ? "TLS" : "the connection broke", why);
     }
 }
 
@@ -125,7 +131,7 @@ static cpt_status perform(const struct cpti_curl *library, CURL *curl,
     }
     library->slist_free_all(places);
     fetch->status = status > 0 ? (unsigned)status : 0;
-    if (code == CURLE_COULDNT_CONNECT && number != 0) { /* as place.c says it */
+    if (code == CURLE_COULDNT_CONNECT && number != 0) {
         (void)snprintf(why, sizeof why, "%s", strerror((int)number));
     }
     return judge(code, body, why[0] != '\0' ? why : library->easy_strerror(code),
@@ -136,13 +142,15 @@ cpt_status cpti_fetch(struct cpti_fetch *fetch, char **body, size_t *bytes,
                       struct cpt_error *error)
 {
     const struct cpti_curl *library = cpti_curl_library();
-    struct body kept = {.bytes_max = fetch->bytes_max, .status = CPT_OK};
+    struct body kept = {.bytes_max = fetch->bytes_max,
+                        .is_tls = strncasecmp(fetch->url, "https", 5) == 0,
+                        .status = CPT_OK};
     CURL *curl = library != NULL ? library->easy_init() : NULL;
     cpt_status status = CPT_OK;
 
     if (library == NULL) {
         return cpt_error_set(error, CPT_UNAVAILABLE, 0,
-                             "libcurl, which speaks TLS, is not installed; Debian's "
+                             "libcurl, which asks services, is not installed; Debian's "
                              "package is libcurl4");
     }
     kept.data = curl != NULL ? calloc(1, FIRST_BYTES) : NULL;

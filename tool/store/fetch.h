@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * fetch.h - one GET by TLS, for `cpt wait` and `cpt graph`
+ * fetch.h - one GET, for `cpt wait` and `cpt graph`
  *
- * It is here since libcurl is: the tool has no other client of TLS.
+ * It is here since libcurl is, by which the tool speaks HTTP and TLS.
  */
 #ifndef CPTI_STORE_FETCH_H
 #define CPTI_STORE_FETCH_H

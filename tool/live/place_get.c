@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* place_tls.c - one GET by TLS, of libcurl; see place.h */
+/* place_get.c - one GET of a service, by libcurl; see place.h */
 #include "tool/live/place.h"
 #include "tool/store/fetch.h"
 
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-cpt_status cpti_place_get_tls(const struct cpti_place *place,
-                              const struct cpti_get *get, char **body, size_t *bytes,
-                              struct cpt_error *error)
+cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+                          char **body, size_t *bytes, struct cpt_error *error)
 {
     /* The address that was judged when the place was read is connected to, whatever a
-     * name server says now; the certificate must be of the host as it was written. */
-    const char *numeric = place->text + strlen("https://");
+     * name server says now; a certificate must be of the host as it was written. */
+    const char *scheme = place->is_tls ? "https://" : "http://";
+    const char *numeric = place->text + (place->is_tls ? strlen(scheme) : 0);
     const char *port = strrchr(numeric, ':');
     const bool is_ipv6 = strchr(place->host, ':') != NULL;
     char url[sizeof place->host + 320];
@@ -28,14 +28,19 @@ cpt_status cpti_place_get_tls(const struct cpti_place *place,
                                .key_file = get->key_file};
     cpt_status status = CPT_OK;
 
-    (void)snprintf(url, sizeof url, "https://%s%s%s%s%s", is_ipv6 ? "[" : "",
+    (void)snprintf(url, sizeof url, "%s%s%s%s%s%s", scheme, is_ipv6 ? "[" : "",
                    place->host, is_ipv6 ? "]" : "", port, get->path);
     (void)snprintf(connect_to, sizeof connect_to, "::%s", numeric);
     status = cpti_fetch(&fetch, body, bytes, error);
     if (status == CPT_OK && fetch.status != 200) {
         free(*body);
         *body = NULL;
-        return cpti_place_refused(fetch.status, error);
+        return cpt_error_set(
+            error, CPT_FAILED, 0,
+            "it answers %u: it tells nothing of itself here; services in C and C++ do "
+            "at their port for operators, or with serves_counters; those in Python and "
+            "Node do not",
+            fetch.status);
     }
     return status;
 }
