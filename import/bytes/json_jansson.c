@@ -5,7 +5,7 @@
  *
  * A value is a json_t; a place is an iterator of an object, or an index of an array.
  * Jansson itself bounds the depth, by 2,048, but not the memory: a text of "{}," takes
- * 80 times its length. Its allocator is one for the whole process, so ours asks the
+ * 73 times its length. Its allocator is one for the whole process, so ours asks the
  * thread which bound there is.
  */
 #include "import/bytes/json.h"

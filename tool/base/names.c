@@ -18,6 +18,15 @@ enum { WORD_BYTES_MAX = 255 };
 
 /* --- Sets --- */
 
+int cpti_compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t bytes = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = bytes == 0 ? 0 : memcmp(left.data, right.data, bytes);
+
+    return order != 0 ? (order > 0) - (order < 0)
+                      : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
 void cpti_names_deinit(struct cpti_names *names)
 {
     for (size_t i = 0; i < names->count; i++) {

@@ -25,6 +25,9 @@
  * recorded, or, if the path is approximate, inferred. */
 #define CPTI_EVIDENCE_ATTRIBUTE "cpt.evidence"
 
+/* -1, 0 or 1: the order of @left and @right, byte by byte. */
+int cpti_compare_bytes(struct cpt_bytes left, struct cpt_bytes right);
+
 /* A set of names, of which the first ones stay. Zero at first. */
 enum { CPTI_NAMES_MAX = 2048 };
 

@@ -12,6 +12,7 @@
  */
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
+#include "tool/base/names.h"
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
@@ -237,36 +238,30 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
 
 /* --- Printing --- */
 
-static const struct busy *sorted; /* qsort() has no context */
-
-static int compare_names(cpt_name_id left, cpt_name_id right)
+static int compare_names(const struct busy *busy, cpt_name_id left, cpt_name_id right)
 {
-    const struct cpt_bytes a = cpt_names_at(sorted->names, left);
-    const struct cpt_bytes b = cpt_names_at(sorted->names, right);
-    const size_t both = a.bytes < b.bytes ? a.bytes : b.bytes;
-    const int order = both != 0 ? memcmp(a.data, b.data, both) : 0;
-
-    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+    return cpti_compare_bytes(cpt_names_at(busy->names, left),
+                              cpt_names_at(busy->names, right));
 }
 
 /* By group, then by normalised time. */
-static int by_time(const void *left, const void *right)
+static int by_time(const void *left, const void *right, void *busy)
 {
     const struct cpti_tally_row *a = left;
     const struct cpti_tally_row *b = right;
 
     if (a->names[GROUP] != b->names[GROUP]) {
-        return compare_names(a->names[GROUP], b->names[GROUP]);
+        return compare_names(busy, a->names[GROUP], b->names[GROUP]);
     }
     if (a->sums.time != b->sums.time) {
         return a->sums.time > b->sums.time ? -1 : 1;
     }
-    return compare_names(a->names[FRAME], b->names[FRAME]);
+    return compare_names(busy, a->names[FRAME], b->names[FRAME]);
 }
 
-static int by_value(const void *left, const void *right)
+static int by_value(const void *left, const void *right, void *busy)
 {
-    return compare_names(((const struct group *)left)->value,
+    return compare_names(busy, ((const struct group *)left)->value,
                          ((const struct group *)right)->value);
 }
 
@@ -486,9 +481,8 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
     if (busy->request_count == 0 || (busy->by != NULL && busy->counts.with_by == 0)) {
         return cpti_kept_none(&busy->kept, &busy->counts);
     }
-    sorted = busy;
-    qsort(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time);
-    qsort(busy->groups, busy->group_count, sizeof *busy->groups, by_value);
+    qsort_r(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time, busy);
+    qsort_r(busy->groups, busy->group_count, sizeof *busy->groups, by_value, busy);
     return cpti_capped_print(&capped);
 }
 

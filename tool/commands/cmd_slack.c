@@ -11,11 +11,12 @@
  */
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
+#include "tool/base/names.h"
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/table/relation.h"
-#include "tool/folds/weighted.h"
+#include "tool/base/weighted.h"
 #include "tool/requests/kept_graphs.h"
 #include "tool/print/quantile_print.h"
 #include "tool/print/tree_print.h"
@@ -181,14 +182,6 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
 
 /* --- Order --- */
 
-static int compare(struct cpt_bytes left, struct cpt_bytes right)
-{
-    const size_t both = left.bytes < right.bytes ? left.bytes : right.bytes;
-    const int order = both != 0 ? memcmp(left.data, right.data, both) : 0;
-
-    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
-}
-
 static int by_gain(const void *left, const void *right, void *context)
 {
     const struct slack *slack = context;
@@ -202,8 +195,8 @@ static int by_gain(const void *left, const void *right, void *context)
         }
     }
     if (a->name != b->name) {
-        return compare(cpt_names_at(slack->names, a->name),
-                       cpt_names_at(slack->names, b->name));
+        return cpti_compare_bytes(cpt_names_at(slack->names, a->name),
+                                  cpt_names_at(slack->names, b->name));
     }
     return (a->kind > b->kind) - (a->kind < b->kind);
 }

@@ -4,7 +4,7 @@
  * sums.h - one time of all requests, of which each has several pieces
  *
  * What a request has is summed before it counts, so that the mean has an error
- * (tool/folds/weighted.h).
+ * (tool/base/weighted.h).
  *
  * Threads: one at a time.
  */
@@ -12,7 +12,7 @@
 #define CPTI_CLI_SUMS_H
 
 #include "tool/table/table.h"
-#include "tool/folds/weighted.h"
+#include "tool/base/weighted.h"
 
 #include <stdint.h>
 

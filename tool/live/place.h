@@ -52,8 +52,8 @@ struct cpti_get {
 /*
  * The body of GET @get at @place, which the caller frees; a NUL follows it. CPT_OK;
  * CPT_UNAVAILABLE: no connection, no answer in time, or no libcurl; CPT_FAILED: another
- * status than 200, or a certificate that is not believed; CPT_CORRUPT: no answer of HTTP;
- * CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
+ * status than 200, or a certificate that is not believed; CPT_CORRUPT: no answer of
+ * HTTP; CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
  */
 cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error);

@@ -9,6 +9,7 @@
  */
 #include "tool/select/expression.h"
 
+#include "tool/base/names.h"
 #include "tool/select/expression_lex.h"
 #include "tool/select/expression_path.h"
 #include "wire/cpt_log.h"
@@ -57,15 +58,6 @@ static int compare_integer_real(int64_t left, double right)
     return order != 0 ? order : compare_reals((double)(int64_t)right, right);
 }
 
-static int compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
-{
-    const size_t bytes = left.bytes < right.bytes ? left.bytes : right.bytes;
-    const int order = bytes == 0 ? 0 : memcmp(left.data, right.data, bytes);
-
-    return order != 0 ? (order > 0) - (order < 0)
-                      : (left.bytes > right.bytes) - (left.bytes < right.bytes);
-}
-
 static int compare_integer(int64_t integer, const struct cpti_value *value)
 {
     if (value->number == CPTI_NUMBER_INTEGER) {
@@ -97,7 +89,7 @@ static int compare_text(struct cpt_bytes text, struct cpt_bytes with,
     struct cpti_value number = {0};
 
     if (!value->is_number) {
-        return compare_bytes(text, with);
+        return cpti_compare_bytes(text, with);
     }
     if (cpt_bytes_equal(text, with)) {
         return 0;
@@ -184,7 +176,7 @@ static int compare_trace(const struct cpt_record *record, struct cpt_bytes with)
     const char *id = (const char *)record->trace_id;
     const size_t bytes = with.bytes == END_BYTES ? END_BYTES : sizeof record->trace_id;
 
-    return compare_bytes(
+    return cpti_compare_bytes(
         (struct cpt_bytes){id + sizeof record->trace_id - bytes, bytes}, with);
 }
 

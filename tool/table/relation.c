@@ -155,14 +155,6 @@ struct ordering {
     const void *context;
 };
 
-static int compare_texts(struct cpt_bytes left, struct cpt_bytes right)
-{
-    const size_t both = left.bytes < right.bytes ? left.bytes : right.bytes;
-    const int order = both != 0 ? memcmp(left.data, right.data, both) : 0;
-
-    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
-}
-
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct ordering *ordering = context;
@@ -177,7 +169,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     switch (ordering->column->kind) {
     case CPTI_COLUMN_TEXT:
     case CPTI_COLUMN_NAME:
-        return compare_texts(a.text, b.text);
+        return cpti_compare_bytes(a.text, b.text);
     case CPTI_COLUMN_COUNT:
     case CPTI_COLUMN_FLAG:
         return (a.count < b.count) - (a.count > b.count);

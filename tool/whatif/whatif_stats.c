@@ -3,6 +3,7 @@
 /* whatif_stats.c - paired differences; see whatif_stats.h */
 #include "tool/whatif/whatif_stats.h"
 
+#include "tool/base/weighted.h"
 #include "aggregate/cpt_stats.h"
 
 #include <math.h>
@@ -24,15 +25,14 @@ static const double quantiles[CPTI_WHATIF_ROWS] = {
 static const int outside[CPTI_WHATIF_ROWS] = {
     [CPTI_WHATIF_P50] = DRAWS / 40, [CPTI_WHATIF_P99] = DRAWS / 80};
 
-static _Thread_local const uint64_t *sorted_ns; /* qsort() has no context */
-
-static int by_latency(const void *left, const void *right)
+static int by_latency(const void *left, const void *right, void *context)
 {
+    const uint64_t *latency_ns = context;
     const uint32_t a = *(const uint32_t *)left;
     const uint32_t b = *(const uint32_t *)right;
 
-    if (sorted_ns[a] != sorted_ns[b]) {
-        return sorted_ns[a] < sorted_ns[b] ? -1 : 1;
+    if (latency_ns[a] != latency_ns[b]) {
+        return latency_ns[a] < latency_ns[b] ? -1 : 1;
     }
     return (a > b) - (a < b);
 }
@@ -42,8 +42,7 @@ static void sort(uint32_t *order, const uint64_t *latency_ns, size_t count)
     for (size_t i = 0; i < count; i++) {
         order[i] = (uint32_t)i;
     }
-    sorted_ns = latency_ns;
-    qsort(order, count, sizeof *order, by_latency);
+    qsort_r(order, count, sizeof *order, by_latency, (void *)(uintptr_t)latency_ns);
 }
 
 bool cpti_whatif_order_init(struct cpti_whatif_order *order, const uint64_t *before_ns,
@@ -110,45 +109,36 @@ static size_t count_beyond(const struct cpti_whatif_order *order, double quantil
     return order->count - 1 - at;
 }
 
-/* Σw, Σw² (x - m)² and Σw³ (x - m)³ as in cpt_stats.h, of the paired differences. */
+/* The mean of the paired differences. One of them is taken from all, as they may all be
+ * nearly as large. */
 static void compare_means(const struct cpti_whatif_order *order,
                           const uint64_t *after_ns, struct cpti_whatif_row *row)
 {
-    const double n = (double)order->count;
-    double before = 0;
-    double change = 0;
-    double squares = 0;
-    double cubes = 0;
-    double weights = 0;
-    double error = 0;
+    const double first =
+        order->count != 0 ? (double)after_ns[0] - (double)order->before_ns[0] : 0;
+    struct cpti_weights weights = {0};
+    struct cpti_weighted before = {0};
+    struct cpti_weighted change = {0};
+    struct cpt_mean mean;
 
     for (size_t i = 0; i < order->count; i++) {
-        before += order->weight[i] * (double)order->before_ns[i];
-        change +=
-            order->weight[i] * ((double)after_ns[i] - (double)order->before_ns[i]);
+        const double before_ns = (double)order->before_ns[i];
+
+        cpti_weights_add(&weights, order->weight[i]);
+        cpti_weighted_add(&before, order->weight[i], before_ns);
+        cpti_weighted_add(&change, order->weight[i],
+                          (double)after_ns[i] - before_ns - first);
     }
-    row->before_ns = before / order->weight_sum;
-    row->change_ns = change / order->weight_sum;
+    mean = cpti_weighted_mean(&change, &weights);
+    mean.mean_ns += first;
+    row->before_ns = before.wx / order->weight_sum;
+    row->change_ns = mean.mean_ns;
     row->after_ns = row->before_ns + row->change_ns;
-    for (size_t i = 0; i < order->count; i++) {
-        const double off =
-            order->weight[i] *
-            ((double)after_ns[i] - (double)order->before_ns[i] - row->change_ns);
-
-        squares += off * off;
-        cubes += off * off * off;
-        weights += order->weight[i] * order->weight[i];
-    }
     row->low_ns = NAN;
     row->high_ns = NAN;
-    if (order->count < 2) {
-        return;
+    if (order->count >= 2) {
+        cpt_mean_interval(&mean, 0.95, &row->low_ns, &row->high_ns);
     }
-    squares *= n / (n - 1);
-    error = sqrt(squares) / order->weight_sum;
-    cpt_interval(row->change_ns, error, squares > 0 ? cubes / pow(squares, 1.5) : 0,
-                 order->weight_sum * order->weight_sum / weights - 1, 0.95,
-                 &row->low_ns, &row->high_ns);
 }
 
 static uint64_t next(uint64_t *state)

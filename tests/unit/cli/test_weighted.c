@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_weighted.c - means of weighted samples, against two passes over them */
-#include "tool/folds/weighted.h"
+#include "tool/base/weighted.h"
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 

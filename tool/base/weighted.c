@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* weighted.c - see weighted.h */
-#include "tool/folds/weighted.h"
+#include "tool/base/weighted.h"
 
 #include <math.h>
 
