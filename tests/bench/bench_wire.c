@@ -21,7 +21,7 @@
 
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,10 +161,9 @@ static struct form verbose_of(const struct cpt_path *path)
     struct cpt_path *back = cpt_path_new(NULL);
     struct form form = {NULL, 0};
 
-    must(cpt_metadata_verbose_encode(path, &whole, &form.data, &form.bytes) == CPT_OK,
+    must(verbose_encode(path, &whole, &form.data, &form.bytes) == CPT_OK,
          "cannot encode");
-    must(cpt_metadata_verbose_decode(form.data, form.bytes, NULL, back, NULL, NULL) ==
-             CPT_OK,
+    must(verbose_decode(form.data, form.bytes, NULL, back, NULL, NULL) == CPT_OK,
          "cannot decode");
     must_be_same(path, back);
     cpt_path_free(back);

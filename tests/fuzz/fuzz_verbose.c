@@ -6,7 +6,7 @@
  * Accepted bytes give a path that adds up, and that both forms give back: written again
  * it has the same bytes, whichever form it was read from.
  */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +33,16 @@ static void check_round_trip(const struct cpt_path *path, uint64_t nonce)
     size_t bytes_again = 0;
 
     must(back != NULL);
-    must(cpt_metadata_verbose_encode(path, &whole, &data, &bytes) == CPT_OK);
-    must(cpt_metadata_verbose_decode(data, bytes, NULL, back, &summary, NULL) ==
-         CPT_OK);
+    must(verbose_encode(path, &whole, &data, &bytes) == CPT_OK);
+    must(verbose_decode(data, bytes, NULL, back, &summary, NULL) == CPT_OK);
     must(summary.nonce == nonce);
-    must(cpt_metadata_verbose_encode(back, &whole, &again, &bytes_again) == CPT_OK);
+    must(verbose_encode(back, &whole, &again, &bytes_again) == CPT_OK);
     must(bytes_again == bytes && memcmp(again, data, bytes) == 0);
     cpt_alloc_free(NULL, again);
     cpt_path_reset(back);
     must(cpt_metadata_encode(path, &whole, &compact, &compact_bytes, NULL) == CPT_OK);
     if (cpt_metadata_decode(compact, compact_bytes, NULL, back, NULL) == CPT_OK) {
-        must(cpt_metadata_verbose_encode(back, &whole, &again, &bytes_again) == CPT_OK);
+        must(verbose_encode(back, &whole, &again, &bytes_again) == CPT_OK);
         must(bytes_again == bytes && memcmp(again, data, bytes) == 0);
         cpt_alloc_free(NULL, again);
     } else {
@@ -63,8 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cpt_error error = {0};
 
     must(path != NULL);
-    if (cpt_metadata_verbose_decode(data, size, NULL, path, &summary, &error) ==
-        CPT_OK) {
+    if (verbose_decode(data, size, NULL, path, &summary, &error) == CPT_OK) {
         must(summary.version == CPT_METADATA_VERSION);
         must(cpt_path_check(path, summary.sum_ns, NULL) == CPT_OK);
         check_round_trip(path, summary.nonce);

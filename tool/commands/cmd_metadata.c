@@ -16,7 +16,6 @@
 #include "tool/print/path_print.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
-#include "wire/cpt_metadata_verbose.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -234,60 +233,14 @@ static int failed_at(const char *name, const struct cpt_error *error)
         error->sentence);
 }
 
-/* Reads the form that the arguments say. */
-static cpt_status read_form(const struct cpti_arguments *arguments,
-                            const unsigned char *data, size_t bytes,
-                            struct cpt_path *path, struct cpt_metadata_summary *summary,
-                            struct cpt_error *error)
+/* Decodes @bytes at @data and prints them. */
+static int show(const struct cpti_arguments *arguments, const char *name,
+                const unsigned char *data, size_t bytes)
 {
     const struct cpt_metadata_decode_options options = {
         .struct_bytes = sizeof options,
         .bytes_max = INPUT_BYTES_MAX,
     };
-    cpt_status status = CPT_OK;
-
-    if (cpti_has(arguments, "verbose")) {
-        return cpt_metadata_verbose_decode(data, bytes, &options, path, summary, error);
-    }
-    status = cpt_metadata_peek(data, bytes, summary, error);
-    return status == CPT_OK ? cpt_metadata_decode(data, bytes, &options, path, error)
-                            : status;
-}
-
-/* Prints the path as the value of a header, in the form @to. */
-static int put_form(const char *to, const struct cpt_path *path,
-                    const struct cpt_metadata_summary *summary)
-{
-    const struct cpt_metadata_encode_options options = {
-        .struct_bytes = sizeof options,
-        .has_server_elapsed = summary->has_server_elapsed,
-        .server_elapsed_ns = summary->server_elapsed_ns,
-        .is_unlimited = 1,
-        .nonce = summary->nonce};
-    unsigned char *data = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
-    const cpt_status status =
-        strcmp(to, "verbose") == 0
-            ? cpt_metadata_verbose_encode(path, &options, &data, &bytes)
-            : cpt_metadata_encode(path, &options, &data, &bytes, NULL);
-
-    text = status == CPT_OK ? malloc(CPT_BASE64_BYTES(bytes) + 1) : NULL;
-    if (text == NULL) {
-        cpt_alloc_free(NULL, data);
-        return cpti_failed("out of memory");
-    }
-    (void)cpt_base64_encode(data, bytes, text, CPT_BASE64_BYTES(bytes) + 1);
-    (void)puts(text);
-    free(text);
-    cpt_alloc_free(NULL, data);
-    return CPTI_EXIT_DONE;
-}
-
-/* Decodes @bytes at @data and prints them. */
-static int show(const struct cpti_arguments *arguments, const char *name,
-                const unsigned char *data, size_t bytes)
-{
     struct cpt_metadata_summary summary;
     struct cpt_error error = {0};
     struct cpt_path *path = cpt_path_new(NULL);
@@ -297,10 +250,9 @@ static int show(const struct cpti_arguments *arguments, const char *name,
     if (path == NULL) {
         return cpti_failed("out of memory");
     }
-    if (read_form(arguments, data, bytes, path, &summary, &error) != CPT_OK) {
+    if (cpt_metadata_peek(data, bytes, &summary, &error) != CPT_OK ||
+        cpt_metadata_decode(data, bytes, &options, path, &error) != CPT_OK) {
         status = failed_at(name, &error);
-    } else if (cpti_has(arguments, "to")) {
-        status = put_form(cpti_value(arguments, "to"), path, &summary);
     } else {
         struct answer answer = {.summary = &summary,
                                 .path = path,
@@ -389,25 +341,6 @@ static int conformance(const struct cpti_arguments *arguments)
     return status == CPTI_EXIT_DONE ? cpti_conform_run(&options) : status;
 }
 
-/* The options of forms. enum cpti_exit. */
-static int check_forms(const struct cpti_arguments *arguments)
-{
-    const char *to = cpti_has(arguments, "to") ? cpti_value(arguments, "to") : NULL;
-
-    if (to == NULL) {
-        return CPTI_EXIT_DONE;
-    }
-    if (strcmp(to, "compact") != 0 && strcmp(to, "verbose") != 0) {
-        return cpti_usage("option '--to' takes 'compact' or 'verbose', not '%s'",
-                          cpti_quoted(to));
-    }
-    if (cpti_has(arguments, "json") || cpti_has(arguments, "max-bytes")) {
-        return cpti_usage("'--to' prints bytes; it goes with neither '--json' nor "
-                          "'--max-bytes'");
-    }
-    return CPTI_EXIT_DONE;
-}
-
 static int run(const struct cpti_arguments *arguments)
 {
     static const char *const others[] = {"cases", "seed", "timeout"};
@@ -418,14 +351,7 @@ static int run(const struct cpti_arguments *arguments)
     int status;
 
     if (cpti_has(arguments, "conformance")) {
-        return cpti_has(arguments, "verbose") || cpti_has(arguments, "to")
-                   ? cpti_usage("'--verbose' and '--to' do not go with "
-                                "'--conformance'")
-                   : conformance(arguments);
-    }
-    status = check_forms(arguments);
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+        return conformance(arguments);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (cpti_has(arguments, others[i])) {
@@ -460,8 +386,6 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object"},
     CPTI_CAPPED_OPTION("the longest segments"),
-    {"verbose", 0, NULL, "the value is in the verbose form"},
-    {"to", 0, "FORM", "print the path as a value in the form 'compact' or 'verbose'"},
     {"conformance", 0, "COMMAND",
      "try an implementation in another language: run COMMAND, ask it, judge it"},
     {"cases", 0, "N", "with --conformance: random cases of each kind (200)"},

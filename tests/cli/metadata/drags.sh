@@ -4,5 +4,3 @@
 value=CAEQsMU3GKD3NioEQTogLyoIQTogcGFyc2UqCEE6IGluZGV4KglCOiBMb29rdXAqB0E6IHJhbmsqCUE6IHJlbmRlcjIHAAECAQEFBjoHAQIDBAAFBkIFAAAAAAJKBgECAwQFBlISwJoMwLgC8IQOsOoB8JMJkKEPcgECegEBigEBApIBBwAAo/4KAAI
 cpt metadata "$value"
 cpt metadata --json "$value" | tr '{' '\n' | grep -o '"duration_ns.*'
-cpt metadata --to verbose "$value" | cpt metadata --verbose --json | grep -o '"drag_ns":[0-9]*'
-cpt metadata --to compact "$value" | tr -d '=' | grep -c "$value"

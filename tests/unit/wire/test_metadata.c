@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_metadata.c - a path as bytes and back: laws, limits, and inconsistent input */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -232,9 +232,9 @@ static void test_a_tag_has_32_bits(void)
         memcpy(data + 2, tags[i].bytes, tags[i].count);
         CU_ASSERT_EQUAL(cpt_metadata_decode(data, bytes, NULL, path, NULL), expected);
         CU_ASSERT_EQUAL(cpt_metadata_peek(data, bytes, &summary, NULL), expected);
-        CU_ASSERT_EQUAL(
-            cpt_metadata_verbose_decode(data, bytes, NULL, path, &summary, NULL),
-            i == 1 || i == 2 ? CPT_CORRUPT : expected); /* there field 3 is bytes */
+        CU_ASSERT_EQUAL(verbose_decode(data, bytes, NULL, path, &summary, NULL),
+                        i == 1 || i == 2 ? CPT_CORRUPT
+                                         : expected); /* there field 3 is bytes */
         cpt_path_free(path);
     }
 }

@@ -7,7 +7,7 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_shape.h"
 #include "wire/cpt_metadata.h"
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -285,15 +285,12 @@ static void test_the_verbose_form(void)
     unsigned char *data = NULL;
     size_t bytes = 0;
 
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, &all, &data, &bytes),
-                          CPT_OK);
-    CU_ASSERT_EQUAL(
-        cpt_metadata_verbose_decode(data, bytes, &options, back, NULL, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, &all, &data, &bytes), CPT_OK);
+    CU_ASSERT_EQUAL(verbose_decode(data, bytes, &options, back, NULL, NULL), CPT_OK);
     CU_ASSERT_TRUE(same_paths(path, back));
     CU_ASSERT_EQUAL(clamped, 0);
     cpt_path_reset(back);
-    CU_ASSERT_EQUAL(cpt_metadata_verbose_decode(above, sizeof above - 1, &options, back,
-                                                NULL, NULL),
+    CU_ASSERT_EQUAL(verbose_decode(above, sizeof above - 1, &options, back, NULL, NULL),
                     CPT_OK);
     CU_ASSERT_EQUAL(cpt_path_drag(back, 0), 5);
     CU_ASSERT_EQUAL(clamped, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_metadata_nonce.c - the nonce of the ask stands in a path of any form */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "tests/support/suites.h"
 #include "tests/unit/wire/wire_paths.h"
@@ -192,16 +192,14 @@ static void test_the_verbose_form_has_it_too(void)
     unsigned char *data = NULL;
     size_t bytes = 0;
 
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, &options, &data, &bytes),
-                          CPT_OK);
-    CU_ASSERT_EQUAL(
-        cpt_metadata_verbose_decode(data, bytes, NULL, back, &summary, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, &options, &data, &bytes), CPT_OK);
+    CU_ASSERT_EQUAL(verbose_decode(data, bytes, NULL, back, &summary, NULL), CPT_OK);
     CU_ASSERT_EQUAL(summary.nonce, NONCE);
     CU_ASSERT_TRUE(same_paths(path, back));
     cpt_path_reset(back);
-    CU_ASSERT_EQUAL(cpt_metadata_verbose_decode(as_number, sizeof as_number, NULL, back,
-                                                &summary, NULL),
-                    CPT_CORRUPT);
+    CU_ASSERT_EQUAL(
+        verbose_decode(as_number, sizeof as_number, NULL, back, &summary, NULL),
+        CPT_CORRUPT);
     cpt_alloc_free(NULL, data);
     cpt_path_free(path);
     cpt_path_free(back);

@@ -5,7 +5,7 @@
  *
  * Bad messages are written field by field, since the writer makes none.
  */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -34,15 +34,12 @@ static void check_same(const struct cpt_path *path)
                           CPT_OK);
     CU_ASSERT_EQUAL(cpt_metadata_decode(data, bytes, NULL, compact, NULL), CPT_OK);
     cpt_alloc_free(NULL, data);
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, &whole, &data, &bytes),
-                          CPT_OK);
-    CU_ASSERT_EQUAL(
-        cpt_metadata_verbose_decode(data, bytes, NULL, verbose, NULL, &error), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, &whole, &data, &bytes), CPT_OK);
+    CU_ASSERT_EQUAL(verbose_decode(data, bytes, NULL, verbose, NULL, &error), CPT_OK);
     CU_ASSERT_STRING_EQUAL(error.sentence, "");
     CU_ASSERT_TRUE_FATAL(same_paths(compact, verbose));
     CU_ASSERT_TRUE(same_paths(path, verbose));
-    CU_ASSERT_EQUAL(cpt_metadata_verbose_encode(verbose, &whole, &again, &again_bytes),
-                    CPT_OK);
+    CU_ASSERT_EQUAL(verbose_encode(verbose, &whole, &again, &again_bytes), CPT_OK);
     CU_ASSERT_EQUAL_FATAL(again_bytes, bytes);
     CU_ASSERT_EQUAL(memcmp(again, data, bytes), 0);
     cpt_alloc_free(NULL, data);
@@ -123,12 +120,10 @@ static void test_the_bytes_of_the_document(void)
     unsigned char *data = NULL;
     size_t bytes = 0;
 
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, &options, &data, &bytes),
-                          CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, &options, &data, &bytes), CPT_OK);
     CU_ASSERT_EQUAL(bytes, sizeof expected - 1);
     CU_ASSERT_EQUAL(memcmp(data, expected, sizeof expected - 1), 0);
-    CU_ASSERT_EQUAL(
-        cpt_metadata_verbose_decode(data, bytes, NULL, back, &summary, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(verbose_decode(data, bytes, NULL, back, &summary, NULL), CPT_OK);
     CU_ASSERT_EQUAL(summary.server_elapsed_ns, 900000);
     CU_ASSERT_EQUAL(summary.has_server_elapsed, 1);
     CU_ASSERT_EQUAL(summary.sum_ns, 900000);
@@ -148,9 +143,8 @@ static cpt_status decode_within(const struct cpt_metadata_decode_options *option
     size_t bytes = 0;
     cpt_status status = CPT_OK;
 
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, NULL, &data, &bytes),
-                          CPT_OK);
-    status = cpt_metadata_verbose_decode(data, bytes, options, back, NULL, NULL);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, NULL, &data, &bytes), CPT_OK);
+    status = verbose_decode(data, bytes, options, back, NULL, NULL);
     CU_ASSERT_TRUE(status == CPT_OK || cpt_path_frame_count(back) == 0);
     cpt_alloc_free(NULL, data);
     cpt_path_free(path);
@@ -192,10 +186,9 @@ static void test_a_limit_of_the_writer(void)
     size_t bytes = 0;
 
     for (options.bytes_max = 1; options.bytes_max < 174; options.bytes_max++) {
-        CU_ASSERT_EQUAL(cpt_metadata_verbose_encode(path, &options, &data, &bytes),
-                        CPT_LIMIT);
+        CU_ASSERT_EQUAL(verbose_encode(path, &options, &data, &bytes), CPT_LIMIT);
     }
-    CU_ASSERT_EQUAL(cpt_metadata_verbose_encode(path, &options, &data, &bytes), CPT_OK);
+    CU_ASSERT_EQUAL(verbose_encode(path, &options, &data, &bytes), CPT_OK);
     CU_ASSERT_EQUAL(bytes, 174);
     cpt_alloc_free(NULL, data);
     cpt_path_free(path);
@@ -284,8 +277,7 @@ static void test_bad_messages(void)
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(data);
         memcpy(data, message->data, message->bytes);
-        status = cpt_metadata_verbose_decode(data, message->bytes, NULL, path, &summary,
-                                             &error);
+        status = verbose_decode(data, message->bytes, NULL, path, &summary, &error);
         if (status != message->status) {
             printf("\n%s: %d, %s\n", message->what, (int)status, error.sentence);
         }
@@ -319,7 +311,7 @@ static void test_a_long_name(void)
         data[at++] = 0x05;
         data[at++] = 0x28;
         data[at++] = 0x05;
-        CU_ASSERT_EQUAL(cpt_metadata_verbose_decode(data, at, NULL, path, NULL, NULL),
+        CU_ASSERT_EQUAL(verbose_decode(data, at, NULL, path, NULL, NULL),
                         length == CPT_NAME_BYTES_MAX ? CPT_OK : CPT_LIMIT);
         cpt_path_free(path);
     }
@@ -333,14 +325,12 @@ static void test_forms_are_not_confused(void)
     unsigned char *data = NULL;
     size_t bytes = 0;
 
-    CU_ASSERT_EQUAL_FATAL(cpt_metadata_verbose_encode(path, NULL, &data, &bytes),
-                          CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(verbose_encode(path, NULL, &data, &bytes), CPT_OK);
     CU_ASSERT_EQUAL(cpt_metadata_decode(data, bytes, NULL, back, NULL), CPT_CORRUPT);
     cpt_alloc_free(NULL, data);
     CU_ASSERT_EQUAL_FATAL(cpt_metadata_encode(path, &whole, &data, &bytes, NULL),
                           CPT_OK);
-    CU_ASSERT_EQUAL(cpt_metadata_verbose_decode(data, bytes, NULL, back, NULL, NULL),
-                    CPT_CORRUPT);
+    CU_ASSERT_EQUAL(verbose_decode(data, bytes, NULL, back, NULL, NULL), CPT_CORRUPT);
     cpt_alloc_free(NULL, data);
     cpt_path_free(path);
     cpt_path_free(back);
@@ -360,10 +350,8 @@ static bool write_and_read(const struct cpt_alloc *alloc)
     size_t bytes = 0;
     bool is_done = false;
 
-    if (back != NULL &&
-        cpt_metadata_verbose_encode(path, &writing, &data, &bytes) == CPT_OK) {
-        is_done = cpt_metadata_verbose_decode(data, bytes, &reading, back, NULL,
-                                              NULL) == CPT_OK;
+    if (back != NULL && verbose_encode(path, &writing, &data, &bytes) == CPT_OK) {
+        is_done = verbose_decode(data, bytes, &reading, back, NULL, NULL) == CPT_OK;
         cpt_alloc_free(alloc, data);
     }
     cpt_path_free(back);

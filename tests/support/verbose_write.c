@@ -6,7 +6,7 @@
  * The lengths of messages stand before them, so each segment is measured and then
  * written, by the same functions: they count, and write only where there is memory.
  */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "wire/metadata/varint.h"
 
@@ -185,10 +185,9 @@ static void put_path(struct output *out, const struct cpt_path *path,
     }
 }
 
-cpt_status
-cpt_metadata_verbose_encode(const struct cpt_path *path,
-                            const struct cpt_metadata_encode_options *options,
-                            unsigned char **data, size_t *bytes)
+cpt_status verbose_encode(const struct cpt_path *path,
+                          const struct cpt_metadata_encode_options *options,
+                          unsigned char **data, size_t *bytes)
 {
     struct cpt_metadata_encode_options own;
     struct output out = {NULL, 0};
@@ -199,8 +198,7 @@ cpt_metadata_verbose_encode(const struct cpt_path *path,
         return status;
     }
     if (!own.is_unlimited) {
-        bytes_max =
-            own.bytes_max != 0 ? own.bytes_max : (size_t)CPT_METADATA_VERBOSE_BYTES_MAX;
+        bytes_max = own.bytes_max != 0 ? own.bytes_max : (size_t)VERBOSE_BYTES_MAX;
     }
     put_path(&out, path, &own, bytes_max);
     if (out.bytes > bytes_max) {

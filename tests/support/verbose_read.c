@@ -11,7 +11,7 @@
  * As in metadata.c, an unknown field is skipped, and a known one of the wrong wire type
  * is refused. So the compact form is refused: its field 3 is a number.
  */
-#include "wire/cpt_metadata_verbose.h"
+#include "tests/support/metadata_verbose.h"
 
 #include "wire/metadata/tag.h"
 
@@ -554,7 +554,7 @@ static void set_default(size_t *option, size_t value)
 
 static void set_limits(struct cpt_metadata_decode_options *limits)
 {
-    set_default(&limits->bytes_max, CPT_METADATA_VERBOSE_BYTES_MAX);
+    set_default(&limits->bytes_max, VERBOSE_BYTES_MAX);
     set_default(&limits->segments_max, CPT_METADATA_SEGMENTS_MAX);
     set_default(&limits->frames_max, CPT_METADATA_FRAMES_MAX);
     set_default(&limits->labels_max, CPT_METADATA_LABELS_MAX);
@@ -565,11 +565,10 @@ static void set_limits(struct cpt_metadata_decode_options *limits)
     }
 }
 
-cpt_status
-cpt_metadata_verbose_decode(const void *data, size_t bytes,
-                            const struct cpt_metadata_decode_options *options,
-                            struct cpt_path *path, struct cpt_metadata_summary *summary,
-                            struct cpt_error *error)
+cpt_status verbose_decode(const void *data, size_t bytes,
+                          const struct cpt_metadata_decode_options *options,
+                          struct cpt_path *path, struct cpt_metadata_summary *summary,
+                          struct cpt_error *error)
 {
     struct reading reading = {.path = path, .error = error};
     const struct cpt_bytes all = {bytes != 0 ? data : "", bytes};
