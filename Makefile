@@ -51,7 +51,7 @@ run_tests = failed=0; \
 # passed. Each is a target.
 LONG_TESTS = test-long test-asan test-tsan test-fuzz test-packages
 
-.PHONY: help build demo demo-languages test test-all $(LONG_TESTS) list-tests long-packages soak \
+.PHONY: help build conformance demo demo-languages test test-all $(LONG_TESTS) list-tests long-packages soak \
 	first-day bench install uninstall clean
 .NOTPARALLEL:
 .DEFAULT_GOAL = help
@@ -59,6 +59,7 @@ LONG_TESTS = test-long test-asan test-tsan test-fuzz test-packages
 help:
 	@echo "make build     the libraries, and the tool as $(BUILD)/cpt"
 	@echo "make demo      three services, their critical paths, and the diff of two profiles"
+	@echo "make conformance  $(BUILD)/cpt-conformance: does another implementation read and write the format?"
 	@echo "make demo-languages  one path through C, grpc++, Python, Node and nginx"
 	@echo "make test      all tests but the long ones"
 	@echo "make test-all  also $(LONG_TESTS)"
@@ -73,6 +74,12 @@ build:
 	@sh cmake/packages.sh $(BUILD_PACKAGES)
 	$(CONFIGURE) -DCPT_BUILD_TESTS=OFF
 	cmake --build $(BUILD)
+
+# docs/conformance.md: another implementation of the format is tried.
+conformance:
+	@sh cmake/packages.sh $(BUILD_PACKAGES)
+	$(CONFIGURE) -DCPT_BUILD_TESTS=OFF
+	cmake --build $(BUILD) --target cpt-conformance
 
 demo: build
 	$(BUILD)/cpt demo $(DEMO)

@@ -19,6 +19,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT INT TERM
 mkdir "$scratch/bin" "$scratch/work" "$scratch/tmp"
 ln -s "$cpt" "$scratch/bin/cpt"
+ln -s "$(dirname "$cpt")/cpt-conformance" "$scratch/bin/cpt-conformance"
 ln -s "$make_log" "$scratch/bin/make_log"
 ln -s "$(dirname "$make_log")/make_graphs" "$scratch/bin/make_graphs"
 

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # conformance.sh LANGUAGE CASES [SEED [FILE...]] - what an implementation reads and writes
-# is what ours does, on every case of `cpt metadata --conformance`. Exit 77: the language
+# is what ours does, on every case of `cpt-conformance`. Exit 77: the language
 # is not installed.
 set -u
 . "$(dirname "$0")/languages.sh"
@@ -13,5 +13,4 @@ seed=${3:-1}
 shift $(($# < 3 ? $# : 3))
 need_language "$language"
 command=$(conformance_command "$language")
-"$CPT" metadata --conformance "$command" --cases "$cases" --seed "$seed" \
-    --timeout 120s "$@"
+"$CPT-conformance" --cases "$cases" --seed "$seed" --timeout 120 "$command" "$@"

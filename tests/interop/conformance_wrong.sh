@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# conformance_wrong.sh LANGUAGE - `cpt metadata --conformance` finds each fault of
+# conformance_wrong.sh LANGUAGE - `cpt-conformance` finds each fault of
 # wrong_answers.py, in the groups that it is of and in no others. Exit 77: the language, or
 # Python, is not installed.
 set -u
@@ -16,7 +16,7 @@ failed=0
 # The groups that have wrong answers.
 failing_groups()
 {
-    "$CPT" metadata --conformance "$1" --cases 40 --timeout 120s --json >result.json
+    "$CPT-conformance" --cases 40 --timeout 120 --json "$1" >result.json
     "$python" -B -S - <<'PY'
 import json
 print(*(group["group"] for group in json.load(open("result.json"))["groups"]

@@ -28,7 +28,7 @@ need_language() # LANGUAGE
     esac
 }
 
-# The command that answers `cpt metadata --conformance`.
+# The command that answers `cpt-conformance`.
 conformance_command() # LANGUAGE
 {
     case $1 in

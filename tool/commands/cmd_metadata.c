@@ -12,7 +12,6 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/base/amounts.h"
-#include "tool/conform/conform.h"
 #include "tool/print/path_print.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
@@ -295,74 +294,14 @@ static int decode(const struct cpti_arguments *arguments, const char *name,
     return status;
 }
 
-/* --- Another implementation --- */
-
-/* The time for an answer, in @ns. enum cpti_exit. */
-static int time_limit(const struct cpti_arguments *arguments, uint64_t *ns)
-{
-    double values[CPTI_AMOUNTS_MAX];
-    size_t count = 0;
-    int status = CPTI_EXIT_DONE;
-
-    *ns = 10000000000U;
-    if (cpti_has(arguments, "timeout")) {
-        status = cpti_amounts("timeout", cpti_value(arguments, "timeout"),
-                              CPTI_UNIT_TIME, values, &count);
-        if (status == CPTI_EXIT_DONE && (count != 1 || values[0] > 3.6e12)) {
-            return cpti_usage("option '--timeout' takes one time of at most 3600s");
-        }
-        *ns = status == CPTI_EXIT_DONE ? (uint64_t)values[0] : *ns;
-    }
-    return status;
-}
-
-static int conformance(const struct cpti_arguments *arguments)
-{
-    struct cpti_conform_options options = {
-        .command = cpti_value(arguments, "conformance"),
-        .seed = 1,
-        .case_count = 200,
-        .is_json = cpti_has(arguments, "json"),
-        .files = arguments->operands,
-        .file_count = arguments->operand_count,
-    };
-    int status = CPTI_EXIT_DONE;
-
-    if (cpti_has(arguments, "max-bytes")) {
-        return cpti_usage("'--max-bytes' and '--conformance' do not go together");
-    }
-    status = cpti_whole_number(arguments, "cases", 1, 1000000, &options.case_count);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "seed", 0, UINT64_MAX, &options.seed);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = time_limit(arguments, &options.timeout_ns);
-    }
-    return status == CPTI_EXIT_DONE ? cpti_conform_run(&options) : status;
-}
-
 static int run(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"cases", "seed", "timeout"};
     struct cpti_input input;
     struct stat about;
     unsigned char *data;
     size_t bytes;
     int status;
 
-    if (cpti_has(arguments, "conformance")) {
-        return conformance(arguments);
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (cpti_has(arguments, others[i])) {
-            return cpti_usage("option '--%s' needs '--conformance COMMAND'", others[i]);
-        }
-    }
-    if (arguments->operand_count > 1) {
-        return cpti_usage("operand '%s' is one too many" CPTI_HINT
-                          "see 'cpt metadata --help'",
-                          cpti_quoted(arguments->operands[1]));
-    }
     if (arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") != 0) {
         if (stat(arguments->operands[0], &about) == 0 && S_ISREG(about.st_mode)) {
             return cpti_failed("'%s' is the name of a file; its text comes from "
@@ -386,11 +325,6 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object"},
     CPTI_CAPPED_OPTION("the longest segments"),
-    {"conformance", 0, "COMMAND",
-     "try an implementation in another language: run COMMAND, ask it, judge it"},
-    {"cases", 0, "N", "with --conformance: random cases of each kind (200)"},
-    {"seed", 0, "N", "with --conformance: other random cases (1)"},
-    {"timeout", 0, "TIME", "with --conformance: for one answer (10s)"},
     {0},
 };
 
@@ -400,8 +334,6 @@ static const struct cpti_example examples[] = {
     {"curl -si -H 'critical-path: 1;forced;drag' localhost:8080/ | cpt metadata",
      "the same, and what each part of it is worth"},
     {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line copied from a log"},
-    {"cpt metadata --conformance 'python3 cpt_trace.py --conformance'",
-     "does this program read and write what the format says?"},
     {0},
 };
 
@@ -411,9 +343,9 @@ const struct cpti_command cpti_command_metadata = {
     .group = CPTI_CHECK,
     .question = "What does the header of this response say, and is it right?",
     .needs = "a response with its headers, as curl prints it",
-    .usages = {"[OPTION]... [VALUE]", "--conformance COMMAND [OPTION]... [FILE]..."},
+    .usages = {"[OPTION]... [VALUE]"},
     .options = {options},
     .examples = examples,
-    .operand_count_max = 100000,
+    .operand_count_max = 1,
     .run = run,
 };

@@ -15,7 +15,7 @@
  * The format is docs/format-metadata.md of cpt; nothing here uses its library. The file has
  * two halves: the format (asks, paths as bytes, splicing, folding), which can be tried with
  *
- *     cpt metadata --conformance 'node cpt_trace.js --conformance'
+ *     cpt-conformance 'node cpt_trace.js --conformance'
  *
  * and the recording (a request, its parts and calls, the walk that finds the path), with the
  * hooks: servers of HTTP, clients of http, http2 and undici, gRPC. Bytes of names are kept as
@@ -922,7 +922,7 @@ const carried = new AsyncLocalStorage();
 
 // Headers of proxies, which tell who stands behind the sender: such a request comes from
 // outside, from any peer. By what names are, begin with and end with, as in
-// wire/forwarding-headers.txt: `cpt metadata --conformance` says whether all are here.
+// wire/forwarding-headers.txt: `cpt-conformance` says whether all are here.
 const FORWARDING = ['via', 'cdn-loop', 'forwarded', 'x-forwarded', 'remote-addr'];
 const FORWARDING_BEGINS = ['forwarded-', 'x-forwarded-', 'x-original-'];
 const FORWARDING_ENDS = ['-forwarded-for', '-via', '-ip', '-ipv4', '-ipv6', 'clientip',
@@ -2130,7 +2130,7 @@ function grpcServer(service, implementation) {
   return Object.fromEntries(entries);
 }
 
-// --- cpt metadata --conformance ---
+// --- cpt-conformance ---
 
 function hexOf(nonce) {
   return nonce.toString(16).padStart(16, '0');
@@ -2210,7 +2210,7 @@ function answer([kind, ...words]) {
   return kind === 'reply' ? answerReply(Number(words[0]), words[1], words.slice(2)) : 'unknown';
 }
 
-/** Answers the lines of `cpt metadata --conformance`. */
+/** Answers the lines of `cpt-conformance`. */
 function conformance() {
   const lines = require('node:readline').createInterface({input: process.stdin});
   lines.on('line', (line) => {

@@ -9,7 +9,7 @@
 The format is docs/format-metadata.md of cpt; nothing here uses its library. The file has
 two halves: the format (asks, paths as bytes, splicing, folding), which can be tried with
 
-    cpt metadata --conformance 'python3 cpt_trace.py --conformance'
+    cpt-conformance 'python3 cpt_trace.py --conformance'
 
 and the recording (a request, its parts and calls, the walk that finds the path), with
 middleware for WSGI and ASGI and hooks for clients.
@@ -1017,7 +1017,7 @@ _carried = contextvars.ContextVar("cpt_trace_context", default=None)
 
 # Headers of proxies, which tell who stands behind the sender: such a request comes from
 # outside, from any peer. By what names are, begin with and end with, as in
-# wire/forwarding-headers.txt: `cpt metadata --conformance` says whether all are here.
+# wire/forwarding-headers.txt: `cpt-conformance` says whether all are here.
 _FORWARDING = frozenset(("via", "cdn-loop", "forwarded", "x-forwarded", "remote-addr"))
 _FORWARDING_BEGINS = ("forwarded-", "x-forwarded-", "x-original-")
 _FORWARDING_ENDS = (
@@ -2477,7 +2477,7 @@ def grpc_server(service):
     return Interceptor()
 
 
-# --- cpt metadata --conformance ---
+# --- cpt-conformance ---
 
 
 def _text_of_stack(path, frame):
@@ -2584,7 +2584,7 @@ def _answer(kind, words):
 
 
 def conformance():
-    """Answers the lines of `cpt metadata --conformance`."""
+    """Answers the lines of `cpt-conformance`."""
     for line in sys.stdin:
         words = line.split()
         print(words[0], _answer(words[1], words[2:]), flush=True)

@@ -46,8 +46,8 @@ cpt plan --json experiment.cptlog | is plan
 cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan
 make_log metadata | cpt metadata --json | is metadata
 make_log metadata | cpt metadata --json --max-bytes 700 | is metadata
-cpt metadata --conformance cat --cases 1 --json | is metadata_conformance
-cpt metadata --conformance false --cases 1 --json | is metadata_conformance
+cpt-conformance --cases 1 --json cat | is metadata_conformance
+cpt-conformance --cases 1 --json false | is metadata_conformance
 cpt assert --json --top 1 'no span("B: *") and some span("x")' experiment.cptlog | is assert
 cpt precision --json --pairs 2 --requests 10 --max-bytes 2k experiment.cptlog | is precision
 cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_quantile

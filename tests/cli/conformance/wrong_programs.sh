@@ -4,7 +4,7 @@
 try()
 {
     echo "--- $1"
-    cpt metadata --conformance "$1" --cases 1 --timeout 20s >out
+    cpt-conformance --cases 1 --timeout 20 "$1" >out
     status=$?
     grep -A 2 -m 1 '^wrong' out
     tail -1 out
@@ -20,8 +20,8 @@ try 'read -r line; echo 0 none; cat >/dev/null'
 try 'tr -d "\n" </dev/zero'
 try 'while read -r number rest; do printf "%s none\r\n" "$number"; done; exit 9'
 echo "--- silent"
-cpt metadata --conformance 'exec sleep 1000' --timeout 10ms --json | tr '{' '\n' |
+cpt-conformance --timeout 0.01 --json 'exec sleep 1000' | tr '{' '\n' |
     grep -m 1 '"detail"' | sed 's/"sent".*//'
 echo "--- the table"
-cpt metadata --conformance true --seed 18446744073709551615 | head -14
-cpt metadata --conformance true --seed 18446744073709551615 | tail -1
+cpt-conformance --seed 18446744073709551615 true | head -14
+cpt-conformance --seed 18446744073709551615 true | tail -1

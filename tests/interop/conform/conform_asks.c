@@ -7,10 +7,10 @@
  * delay, drags if they were asked for, never forced, and no graph, as each call has an
  * id of its own.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "tool/base/memory_file.h"
-#include "tool/conform/conform_random.h"
+#include "tests/interop/conform/conform_random.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * the budget and is the same, whatever the order of its frames and names; an ask, that
  * means the same, however it is written.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "tool/base/output.h"
 #include "wire/cpt_metadata.h"

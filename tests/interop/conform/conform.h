@@ -3,7 +3,7 @@
 /*
  * conform.h - a program in another language, asked and judged
  *
- *      cpt                                   the program
+ *      cpt-conformance                       the program
  *       |--- 7 path CAEQoPc2GKD3Nio… ------------>|
  *       |<-- 7 path 0 900000 900000 200000@… -----|      is it the path that we read?
  *
@@ -26,6 +26,7 @@ struct cpti_conform_options {
     uint64_t case_count; /* how many of them, of each kind */
     uint64_t timeout_ns; /* for one answer */
     bool is_json;
+    const char *data_folder;  /* of the cases that are files */
     const char *const *files; /* more bytes to be read as a path */
     size_t file_count;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* conform_random.c - see conform_random.h */
-#include "tool/conform/conform_random.h"
+#include "tests/interop/conform/conform_random.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #ifndef CPTI_CONFORM_CASE_H
 #define CPTI_CONFORM_CASE_H
 
-#include "tool/conform/conform.h"
+#include "tests/interop/conform/conform.h"
 #include "cpt/cpt_name.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"

@@ -7,14 +7,14 @@
  * group have a generator of their own, seeded by the seed, the group and the number: so
  * a case stays what it is when others are added.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "tool/base/command.h"
 #include "tool/base/files.h"
 #include "tool/base/memory_file.h"
 #include "tool/base/output.h"
-#include "tool/conform/conform_random.h"
-#include "tool/conform/conform_vectors.h"
+#include "tests/interop/conform/conform_random.h"
+#include "tests/interop/conform/conform_vectors.h"
 #include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
@@ -74,6 +74,7 @@ bool cpti_conform_bytes_case(struct cpti_conform_case *conform_case,
 
 struct giving {
     const struct cpti_conform_options *options;
+    const struct cpti_conform_vectors *vectors;
     cpti_conform_take *take;
     void *context;
 };
@@ -89,8 +90,8 @@ static bool give_vectors(const struct giving *giving)
     struct cpti_conform_case one;
     bool goes_on = true;
 
-    for (size_t i = 0; goes_on && i < cpti_conform_vector_count; i++) {
-        const struct cpti_conform_vector *vector = &cpti_conform_vectors[i];
+    for (size_t i = 0; goes_on && i < giving->vectors->count; i++) {
+        const struct cpti_conform_vector *vector = &giving->vectors->all[i];
         const enum cpti_conform_group group = strncmp(vector->name, "bad/", 4) == 0
                                                   ? CPTI_CONFORM_REFUSED
                                                   : CPTI_CONFORM_PATHS;
@@ -169,12 +170,12 @@ static size_t path_bytes(const struct giving *giving, enum cpti_conform_group gr
     size_t bytes = 0;
 
     if (group == CPTI_CONFORM_CHANGED && cpti_conform_below(&random, 2) == 0) {
-        const size_t vector =
-            (size_t)cpti_conform_below(&random, cpti_conform_vector_count);
+        const struct cpti_conform_vector *vector =
+            &giving->vectors->all[cpti_conform_below(&random, giving->vectors->count)];
 
-        bytes = cpti_conform_vectors[vector].bytes;
+        bytes = vector->bytes;
         bytes = bytes < CHANGED_BYTES_MAX / 2 ? bytes : CHANGED_BYTES_MAX / 2;
-        memcpy(data, cpti_conform_vectors[vector].data, bytes);
+        memcpy(data, vector->data, bytes);
     } else {
         bytes = random_bytes(&random, group != CPTI_CONFORM_RANDOM, data,
                              CHANGED_BYTES_MAX / 2);
@@ -267,16 +268,16 @@ static int give_files(const struct giving *giving)
 int cpti_conform_cases(const struct cpti_conform_options *options,
                        cpti_conform_take *take, void *context)
 {
-    const struct giving giving = {options, take, context};
+    struct cpti_conform_vectors vectors = {NULL, 0};
+    const struct giving giving = {options, &vectors, take, context};
     unsigned char *data = malloc(CHANGED_BYTES_MAX);
-    int status = CPTI_EXIT_DONE;
+    int status = data != NULL
+                     ? cpti_conform_vectors_read(&vectors, options->data_folder)
+                     : cpti_failed("out of memory");
 
-    if (data == NULL) {
-        return cpti_failed("out of memory");
-    }
-    if (cpti_conform_asks(take, context) && cpti_conform_hand(take, context) &&
-        cpti_conform_calls(take, context) && give_vectors(&giving) &&
-        cpti_conform_proxies(take, context)) {
+    if (status == CPTI_EXIT_DONE && cpti_conform_asks(take, context) &&
+        cpti_conform_hand(take, context) && cpti_conform_calls(take, context) &&
+        give_vectors(&giving) && cpti_conform_proxies(take, context)) {
         status = give_files(&giving);
         for (int group = 0;
              status == CPTI_EXIT_DONE && group < CPTI_CONFORM_GROUP_COUNT; group++) {
@@ -287,5 +288,6 @@ int cpti_conform_cases(const struct cpti_conform_options *options,
         }
     }
     free(data);
+    cpti_conform_vectors_deinit(&vectors);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* conform_report.c - see conform_report.h */
-#include "tool/conform/conform_report.h"
+#include "tests/interop/conform/conform_report.h"
 
 #include "tool/base/command.h"
 #include "tool/table/json_write.h"

@@ -6,7 +6,7 @@
  * Each name, beginning and ending of wire/forwarding-headers.txt is tried as it is, in
  * upper case, and with more and with less on each side; then the examples of that file.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 #include "wire/forwarding-headers.made.h"
 
 #include "tool/base/memory_file.h"

@@ -15,10 +15,10 @@
  * one with another nonce than was sent nothing is believed; none is both at once, as
  * either may be found first.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "tool/base/memory_file.h"
-#include "tool/conform/conform_random.h"
+#include "tests/interop/conform/conform_random.h"
 #include "wire/cpt_metadata.h"
 
 #include <inttypes.h>

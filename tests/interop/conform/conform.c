@@ -6,12 +6,12 @@
  * A program that crashes or is silent is started again for the next case, at most
  * RESTARTS_MAX times: then it will not become better.
  */
-#include "tool/conform/conform.h"
+#include "tests/interop/conform/conform.h"
 
 #include "tool/base/command.h"
 #include "tool/base/output.h"
-#include "tool/conform/conform_program.h"
-#include "tool/conform/conform_report.h"
+#include "tests/interop/conform/conform_program.h"
+#include "tests/interop/conform/conform_report.h"
 
 #include <signal.h>
 #include <stdlib.h>

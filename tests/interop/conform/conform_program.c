@@ -6,10 +6,10 @@
  * Both pipes do not block: a program that answers before it has read its line, or reads
  * nothing at all, must not stop us.
  */
-#include "tool/conform/conform_program.h"
+#include "tests/interop/conform/conform_program.h"
 
 #include "tool/base/output.h"
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 #include "cpt/base/now.h"
 
 #include <errno.h>

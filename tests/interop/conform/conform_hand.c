@@ -6,7 +6,7 @@
  * What must be refused is in tests/data/metadata/bad/; here are limits at limit and
  * limit + 1, and forms that a careful writer does not use but a reader must take.
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "wire/cpt_metadata.h"
 

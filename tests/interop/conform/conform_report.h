@@ -4,8 +4,8 @@
 #ifndef CPTI_CONFORM_REPORT_H
 #define CPTI_CONFORM_REPORT_H
 
-#include "tool/conform/conform_case.h"
-#include "tool/conform/conform_program.h"
+#include "tests/interop/conform/conform_case.h"
+#include "tests/interop/conform/conform_program.h"
 
 enum { CPTI_CONFORM_FAILURES_MAX = 20, CPTI_CONFORM_SENT_BYTES = 4096 };
 

@@ -8,7 +8,7 @@
  *      STACK    KIND:NAME;KIND:NAME …     root first, names in base64
  *      LABEL    KEY=NUMBER | KEY:NAME     by their keys
  */
-#include "tool/conform/conform_case.h"
+#include "tests/interop/conform/conform_case.h"
 
 #include "tool/base/memory_file.h"
 #include "wire/cpt_metadata.h"
