@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# cpt_module(NAME SOURCES ... PUBLIC_HEADERS ... USES ... LINKS ...)
+# cpt_module(NAME SOURCES ... PUBLIC_HEADERS ... PRIVATE_HEADERS ... USES ... LINKS ...)
 #
 # One library for each folder. Warnings, sanitizers, include folders, symbol visibility
 # and installation are set here, so that the folder's own file only lists the SOURCES,
 # the PUBLIC_HEADERS, the modules of ours that it USES and the outside libraries that it
-# LINKS and hides. PACKAGE http (grpc) puts it in that transport's package, which
+# LINKS and hides. PRIVATE_HEADERS are for our own tool and libraries of the same version:
+# they are not installed, and their functions have the symbol version CPT_PRIVATE, which
+# tells in a program that it was not built for any other. PACKAGE http (grpc) puts it in that transport's package, which
 # an installation may omit.
 #
 # cpt_program(NAME SOURCES ... USES ... LINKS ...) does the same for a program.
@@ -43,8 +45,24 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
     string(APPEND CPT_SOVERSION .${PROJECT_VERSION_MINOR})
 endif()
 
+# cpt_private_functions(RESULT HEADER...): the functions that the headers export.
+function(cpt_private_functions result)
+    set(functions)
+    foreach(header ${ARGN})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+        file(READ ${header} text)
+        string(REGEX MATCHALL "CPT_API [^;(]*[ \n*]cpt_[a-z0-9_]+\\(" declarations "${text}")
+        foreach(declaration ${declarations})
+            string(REGEX REPLACE ".*[ \n*](cpt_[a-z0-9_]+)\\($" "\\1" function "${declaration}")
+            list(APPEND functions ${function})
+        endforeach()
+    endforeach()
+    set(${result} ${functions} PARENT_SCOPE)
+endfunction()
+
 function(cpt_module name)
-    cmake_parse_arguments(arg "" "PACKAGE" "SOURCES;PUBLIC_HEADERS;USES;LINKS" ${ARGN})
+    cmake_parse_arguments(arg "" "PACKAGE"
+        "SOURCES;PUBLIC_HEADERS;PRIVATE_HEADERS;USES;LINKS" ${ARGN})
     set(package cpt)
     if(arg_PACKAGE)
         set(package cpt-${arg_PACKAGE})
@@ -59,6 +77,9 @@ function(cpt_module name)
         set_property(GLOBAL APPEND PROPERTY CPT_HEADERS
             ${CMAKE_CURRENT_SOURCE_DIR}/${header}) # see docs/man
     endforeach()
+    foreach(header ${arg_PRIVATE_HEADERS}) # of a version that had it there
+        file(REMOVE ${CPT_INCLUDE_DIR}/cpt/${header})
+    endforeach()
     target_include_directories(${name} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
         $<BUILD_INTERFACE:${CPT_INCLUDE_DIR}>
@@ -71,6 +92,14 @@ function(cpt_module name)
         INSTALL_RPATH "$ORIGIN")
     if(NOT APPLE)
         target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+    endif()
+    if(arg_PRIVATE_HEADERS AND NOT APPLE)
+        cpt_private_functions(functions ${arg_PRIVATE_HEADERS})
+        list(JOIN functions "; " functions)
+        set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+        file(GENERATE OUTPUT ${map} CONTENT "CPT_PRIVATE { ${functions}; };\n")
+        target_link_options(${name} PRIVATE -Wl,--version-script=${map})
+        set_target_properties(${name} PROPERTIES LINK_DEPENDS ${map})
     endif()
     install(TARGETS ${name} EXPORT ${package}-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

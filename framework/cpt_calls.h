@@ -164,7 +164,6 @@ struct cpt_call_row {
     /* In place of `fallback`: fills in the output, or fails; for values that own
      * something. */
     cpt_status (*fall_back)(struct cpt_task *task);
-    unsigned reserved[4]; /* the runtime's: what of the budget is spent */
     /* Says what else the call says: cpt_call_set_parameter(), cpt_call_add_query(),
      * cpt_call_add_header(); it may change the body. Called once, after `encode`; its
      * error fails the task. */
@@ -174,8 +173,9 @@ struct cpt_call_row {
      * CPT_ANSWERS({404, CPT_OUTCOME_OK}) hands 404 to `decode`, which gets the answer
      * as it came. */
     const struct cpt_call_answer *answers;
-    int is_idempotent; /* the callee may carry it out twice, though it is a POST or a
+    int is_idempotent;    /* the callee may carry it out twice, though it is a POST or a
                           PATCH: it only looks something up, or knows a key in it */
+    unsigned reserved[4]; /* the runtime's: what of the budget is spent */
 };
 
 /* The row of a task called @task_name, which gives the value @value and needs what

@@ -147,10 +147,10 @@ struct cpt_rpc_request {
 };
 
 struct cpt_rpc_reply {
-    unsigned http_status;          /* Deprecated: set outcome. 0: that of the outcome */
-    struct cpt_bytes content_type; /* empty: text/plain */
-    struct cpt_bytes body;         /* must live as long as the request */
-    unsigned outcome;              /* enum cpt_outcome; default: OK */
+    unsigned http_status;            /* of HTTP, as 201, 303; 0: that of the outcome */
+    struct cpt_bytes content_type;   /* empty: text/plain */
+    struct cpt_bytes body;           /* must live as long as the request */
+    unsigned outcome;                /* enum cpt_outcome; default: OK */
     const struct cpt_field *headers; /* likewise: cpt_rpc_reply_header() */
     size_t header_count;
     size_t header_capacity; /* of cpt_rpc_reply_header(); else 0 */
@@ -284,7 +284,7 @@ struct cpt_stub {
 /* How a call ended. Valid until the request ends. */
 struct cpt_call_reply {
     cpt_status status; /* CPT_OK: there is an answer; CPT_TIMEOUT, CPT_UNAVAILABLE … */
-    unsigned http_status; /* Deprecated: read outcome */
+    unsigned http_status; /* of HTTP, as it came; otherwise that of the outcome */
     struct cpt_bytes body;
     unsigned outcome; /* enum cpt_outcome, never NONE; also if there is no answer */
     const struct cpt_field *headers; /* that the call asked for: cpt_call_header() */
@@ -577,7 +577,7 @@ struct cpt_inbound {
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
 struct cpt_outbound {
-    unsigned http_status; /* Deprecated: read outcome. HTTP: prefer this one */
+    unsigned http_status; /* for HTTP; it may be one of no outcome, as 201 */
     struct cpt_bytes content_type;
     struct cpt_bytes body;
     struct cpt_bytes metadata;       /* the path as raw bytes; empty: send no header */
@@ -697,7 +697,7 @@ CPT_API int cpt_header_is_propagated(struct cpt_bytes name);
 struct cpt_transport_reply {
     cpt_status status; /* CPT_OK: answered; CPT_TIMEOUT; CPT_UNAVAILABLE: no connection;
                    CPT_IO: broken on the way; CPT_CORRUPT; CPT_LIMIT: too large */
-    unsigned http_status; /* Deprecated: set outcome */
+    unsigned http_status; /* of HTTP; 0: that of the outcome */
     struct cpt_bytes body;
     struct cpt_bytes metadata; /* raw; empty: none came */
     int is_metadata_bad;       /* it was not base64, or came more than once */

@@ -225,8 +225,8 @@ struct cpt_log_reader_options {
     void *context;
     size_t block_bytes_max;  /* longest block; default 2^26 + 64 KiB */
     size_t record_bytes_max; /* longest record; default CPT_LOG_RECORD_BYTES_MAX */
-    /* To pass over blocks, see cpt_log_index.h. Without all three, all blocks are
-     * read. */
+    /* To pass over blocks, as our tool does (cpt_log_index.h, which is not installed).
+     * Without all three, all blocks are read. */
     const struct cpt_log_index *index; /* of this input; must outlive the reader */
     cpt_log_seek_fn seek;
     cpt_log_wants_fn wants;

@@ -146,8 +146,13 @@ for library in "$work"/stage-ON/usr/lib/libcpt_*.so; do
         echo "$(basename "$library") is not $version"
         exit 1
     }
-    bad=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cpt_' || true)
+    bad=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $NF }' |
+        grep -v '^cpt_' || true)
     [ -z "$bad" ] || { echo "$(basename "$library") exports: $bad"; exit 1; }
+done
+for header in $(cd "$source" && . tests/checks/files.sh && private_headers); do
+    [ ! -e "$work/stage-ON/usr/include/cpt/$(basename "$header")" ] ||
+        { echo "$header is installed"; exit 1; }
 done
 for file in "$work"/stage-ON/usr/lib/libcpt_*.so "$work/stage-ON/usr/bin/cpt" \
     "$work/use-ON-cmake/consumer" "$work/started"; do

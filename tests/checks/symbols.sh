@@ -7,6 +7,7 @@
 # cpt_ names are public and visible, cpti_ names are hidden and used within their own
 # library; generated names are hidden. So a shared library exports
 # cpt_ names and nothing else, and a static one brings no other names into a program.
+# Those of headers that are not installed, and no others, have the version CPT_PRIVATE.
 set -u
 cd "$1" || exit 2
 work=$(mktemp -d) || exit 2
@@ -48,11 +49,28 @@ for library in $(find modules -name 'libcpt_*.a' | sort); do
 done
 for library in $(find modules -name 'libcpt_*.so' | sort); do
     count=$((count + 1))
-    nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cpt_' > "$work/symbols"
+    nm -D --defined-only "$library" | awk '$2 != "A" { print $NF }' | grep -v '^cpt_' > "$work/symbols"
     while IFS= read -r name; do
         echo "$(basename "$library"): exports $name"
         failed=1
     done < "$work/symbols"
+done
+# NAME.map lists what CptModule.cmake found in the PRIVATE_HEADERS of NAME.
+for map in $(find modules -name 'cpt_*.map' | sort); do
+    sed 's/.*{//; s/}.*//' "$map" | tr ' ;' '\n\n' | grep . | sort > "$work/private"
+    for library in "${map%/*}/lib$(basename "$map" .map)".*; do
+        case $library in
+        *.a) nm -g --defined-only "$library" 2>/dev/null | awk 'NF == 3 { print $3 }' |
+            sort | comm -12 - "$work/private" > "$work/found" ;;
+        *) nm -D --defined-only --with-symbol-versions "$library" |
+            sed -n 's/.* \(cpt_[a-z0-9_]*\)@@CPT_PRIVATE$/\1/p' | sort > "$work/found" ;;
+        esac
+        cmp -s "$work/private" "$work/found" || {
+            echo "$library: its CPT_PRIVATE functions are not those of its headers:"
+            comm -3 "$work/private" "$work/found"
+            failed=1
+        }
+    done
 done
 # libcurl is loaded at its first use (tool/store/curl_library.h).
 if [ -x cpt ] && readelf -d cpt | grep 'NEEDED.*libcurl'; then

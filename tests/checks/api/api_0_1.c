@@ -14,7 +14,6 @@
 #include <cpt/cpt_runtime.h>
 #include <cpt/cpt_shared.h>
 #include <cpt/cpt_stats.h>
-#include <cpt/cpt_view.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -147,7 +146,6 @@ static int check_texts(void)
            expect(strcmp(CPT_HEADER_TRACEPARENT, "traceparent") == 0,
                   CPT_HEADER_TRACEPARENT) +
            expect(strcmp(CPT_HEADER_TIMEOUT, "cpt-timeout") == 0, CPT_HEADER_TIMEOUT) +
-           expect(strcmp(CPT_VIEW_NO_SERVICE, "(none)") == 0, CPT_VIEW_NO_SERVICE) +
            expect(CPT_STATS_QUANTILE_ERROR == 1.0 / 256, "CPT_STATS_QUANTILE_ERROR") +
            expect(CPT_BASE64_BYTES(3) == 4, "CPT_BASE64_BYTES");
 }

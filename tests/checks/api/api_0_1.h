@@ -4,9 +4,10 @@
  * api_0_1.h - how the files beside this one state what the public headers of 0.1 have
  *
  * They were written once, from the headers as they were before their folders were
- * divided into rooms, and are never regenerated. They state a promise to programs: a
- * later version adds declarations, and neither removes nor changes one. A new version
- * gets its own files beside them.
+ * divided into rooms, and are never regenerated; before 0.1.0 was released, headers
+ * that serve our own tool alone left them (PRIVATE_HEADERS, cmake/CptModule.cmake).
+ * They state a promise to programs: a later version adds declarations, and neither
+ * removes nor changes one. A new version gets its own files beside them.
  *
  *   VALUE(a, n)          the constant a has the value n
  *   ENUM(enum a)         there is an enum of that name, of the size of an int

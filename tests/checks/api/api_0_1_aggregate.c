@@ -4,10 +4,8 @@
  * api_0_1_aggregate.c - what the headers of this part declare; see api_0_1.h
  */
 #include <cpt/cpt_diff.h>
-#include <cpt/cpt_sample.h>
 #include <cpt/cpt_stats.h>
 #include <cpt/cpt_tree.h>
-#include <cpt/cpt_view.h>
 
 #include "api_0_1.h"
 
@@ -55,33 +53,6 @@ FUNCTION(const struct cpt_diff_row *, cpt_diff_row_at,
          (const struct cpt_diff *, uint32_t));
 FUNCTION(const struct cpt_diff_row *, cpt_diff_total, (const struct cpt_diff *));
 FUNCTION(const struct cpt_tree *, cpt_diff_tree, (const struct cpt_diff *));
-
-/* --- cpt_sample.h --- */
-
-VALUE(CPT_SAMPLE_VALUES_MAX, 134217728);
-VALUE(CPT_SAMPLE_PAIRS_MAX, 100000);
-FIRST(struct cpt_sample_options, struct_bytes, size_t *);
-NEXT(struct cpt_sample_options, struct_bytes, values_max, size_t *);
-FIRST(struct cpt_pairs, request_count, uint32_t *);
-NEXT(struct cpt_pairs, request_count, pair_count, uint32_t *);
-NEXT(struct cpt_pairs, pair_count, seed, uint64_t *);
-NEXT(struct cpt_pairs, seed, thresholds_ns, const double **);
-NEXT(struct cpt_pairs, thresholds_ns, threshold_count, size_t *);
-FIRST(struct cpt_false_rows, predicted, double *);
-NEXT(struct cpt_false_rows, predicted, observed, double *);
-NEXT(struct cpt_false_rows, observed, error, double *);
-FUNCTION(struct cpt_sample *, cpt_sample_new,
-         (const struct cpt_alloc *, const struct cpt_sample_options *));
-FUNCTION(void, cpt_sample_free, (struct cpt_sample *));
-FUNCTION(cpt_status, cpt_sample_add,
-         (struct cpt_sample *, const struct cpt_path *, cpt_weight));
-FUNCTION(const struct cpt_tree *, cpt_sample_tree, (const struct cpt_sample *));
-FUNCTION(cpt_status, cpt_sample_pairs,
-         (const struct cpt_sample *, const struct cpt_pairs *, struct cpt_false_rows *,
-          uint32_t *));
-FUNCTION(double, cpt_false_row_chance,
-         (const struct cpt_tree *, uint32_t, double, double));
-FUNCTION(double, cpt_false_rows_predicted, (const struct cpt_tree *, double, double));
 
 /* --- cpt_stats.h --- */
 
@@ -212,15 +183,3 @@ FUNCTION(cpt_status, cpt_tree_decode,
          (const struct cpt_alloc *, const struct cpt_tree_options *, const void *,
           size_t, struct cpt_tree **, struct cpt_error *));
 FUNCTION(int, cpt_tree_is_encoded, (const void *, size_t));
-
-/* --- cpt_view.h --- */
-
-VALUE(CPT_VIEW_SERVICE, 0);
-VALUE(CPT_VIEW_NAME, 1);
-VALUE(CPT_VIEW_EDGE, 2);
-ENUM(enum cpt_view_by);
-FUNCTION(struct cpt_view *, cpt_view_new, (const struct cpt_alloc *, enum cpt_view_by));
-FUNCTION(void, cpt_view_free, (struct cpt_view *));
-FUNCTION(cpt_status, cpt_view_take, (struct cpt_view *, const struct cpt_path *));
-FUNCTION(const struct cpt_path *, cpt_view_self, (const struct cpt_view *));
-FUNCTION(const struct cpt_path *, cpt_view_inclusive, (const struct cpt_view *));

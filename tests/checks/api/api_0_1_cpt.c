@@ -4,10 +4,7 @@
  * api_0_1_cpt.c - what the headers of this part declare; see api_0_1.h
  */
 #include <cpt/cpt_alloc.h>
-#include <cpt/cpt_apportion.h>
-#include <cpt/cpt_arena.h>
 #include <cpt/cpt_clock.h>
-#include <cpt/cpt_crc32c.h>
 #include <cpt/cpt_name.h>
 #include <cpt/cpt_path.h>
 #include <cpt/cpt_status.h>
@@ -26,27 +23,6 @@ FUNCTION(cpt_status, cpt_alloc_grow,
          (const struct cpt_alloc *, void **, size_t *, size_t, size_t, size_t));
 FUNCTION(void, cpt_alloc_free, (const struct cpt_alloc *, void *));
 
-/* --- cpt_apportion.h --- */
-
-FUNCTION(cpt_status, cpt_apportion,
-         (const struct cpt_alloc *, uint64_t *, size_t, uint64_t));
-
-/* --- cpt_arena.h --- */
-
-FIRST(struct cpt_arena, alloc, const struct cpt_alloc **);
-NEXT(struct cpt_arena, alloc, blocks, struct cpt_arena_block **);
-NEXT(struct cpt_arena, blocks, next, unsigned char **);
-NEXT(struct cpt_arena, next, left_bytes, size_t *);
-NEXT(struct cpt_arena, left_bytes, block_bytes, size_t *);
-NEXT(struct cpt_arena, block_bytes, used_bytes, size_t *);
-NEXT(struct cpt_arena, used_bytes, limit_bytes, size_t *);
-FUNCTION(void, cpt_arena_init,
-         (struct cpt_arena *, const struct cpt_alloc *, size_t, size_t));
-FUNCTION(void, cpt_arena_deinit, (struct cpt_arena *));
-FUNCTION(void, cpt_arena_reset, (struct cpt_arena *, size_t));
-FUNCTION(void *, cpt_arena_take, (struct cpt_arena *, size_t));
-FUNCTION(void *, cpt_arena_copy, (struct cpt_arena *, const void *, size_t));
-
 /* --- cpt_clock.h --- */
 
 FIRST(struct cpt_clock, now_ns, uint64_t (**)(void *));
@@ -57,10 +33,6 @@ FUNCTION(const struct cpt_clock *, cpt_clock_fastest, (void));
 FUNCTION(const char *, cpt_clock_name, (const struct cpt_clock *));
 FUNCTION(uint64_t, cpt_clock_now_ns, (const struct cpt_clock *));
 FUNCTION(uint64_t, cpt_clock_unix_ns, (void));
-
-/* --- cpt_crc32c.h --- */
-
-FUNCTION(uint32_t, cpt_crc32c, (uint32_t, const void *, size_t));
 
 /* --- cpt_name.h --- */
 

@@ -4,9 +4,6 @@
  * api_0_1_wire.c - what the headers of this part declare; see api_0_1.h
  */
 #include <cpt/cpt_log.h>
-#include <cpt/cpt_log_index.h>
-#include <cpt/cpt_log_parts.h>
-#include <cpt/cpt_log_shape.h>
 #include <cpt/cpt_metadata.h>
 
 #include "api_0_1.h"
@@ -106,84 +103,6 @@ FUNCTION(cpt_status, cpt_log_reader_decode,
           struct cpt_error *));
 FUNCTION(const struct cpt_log_counts *, cpt_log_reader_counts,
          (const struct cpt_log_reader *));
-
-/* --- cpt_log_index.h --- */
-
-VALUE(CPT_LOG_INDEX_OTHERS, UINT64_C(1) << 63);
-VALUE(CPT_LOG_INDEX_NAMES_MAX, 63);
-VALUE(CPT_LOG_INDEX_NAME_BYTES_MAX, 255);
-VALUE(CPT_LOG_INDEX_BLOCKS_MAX, 262144);
-VALUE(CPT_LOG_INDEX_BYTES_MAX, 33554432);
-TYPE(cpt_log_read_at_fn, cpt_status (**)(void *, uint64_t, void *, size_t));
-FIRST(struct cpt_log_index_block, offset, uint64_t *);
-NEXT(struct cpt_log_index_block, offset, bytes, uint64_t *);
-NEXT(struct cpt_log_index_block, bytes, record_count, uint32_t *);
-NEXT(struct cpt_log_index_block, record_count, payload_crc, uint32_t *);
-NEXT(struct cpt_log_index_block, payload_crc, start_min_ns, uint64_t *);
-NEXT(struct cpt_log_index_block, start_min_ns, start_max_ns, uint64_t *);
-NEXT(struct cpt_log_index_block, start_max_ns, latency_min_ns, uint64_t *);
-NEXT(struct cpt_log_index_block, latency_min_ns, latency_max_ns, uint64_t *);
-NEXT(struct cpt_log_index_block, latency_max_ns, services, uint64_t *);
-NEXT(struct cpt_log_index_block, services, keys, uint64_t *);
-FIRST(struct cpt_log_index_options, struct_bytes, size_t *);
-NEXT(struct cpt_log_index_options, struct_bytes, alloc, const struct cpt_alloc **);
-NEXT(struct cpt_log_index_options, alloc, read_at, cpt_log_read_at_fn *);
-NEXT(struct cpt_log_index_options, read_at, context, void **);
-NEXT(struct cpt_log_index_options, context, input_bytes, uint64_t *);
-FUNCTION(struct cpt_log_index *, cpt_log_index_new, (const struct cpt_alloc *));
-FUNCTION(void, cpt_log_index_free, (struct cpt_log_index *));
-FUNCTION(cpt_status, cpt_log_index_add,
-         (struct cpt_log_index *, uint64_t, const void *, size_t));
-FUNCTION(cpt_status, cpt_log_index_encode,
-         (const struct cpt_log_index *, uint64_t, unsigned char **, size_t *));
-FUNCTION(cpt_status, cpt_log_index_read,
-         (const struct cpt_log_index_options *, struct cpt_log_index **,
-          struct cpt_error *));
-FUNCTION(size_t, cpt_log_index_count, (const struct cpt_log_index *));
-FUNCTION(const struct cpt_log_index_block *, cpt_log_index_block,
-         (const struct cpt_log_index *, size_t));
-FUNCTION(size_t, cpt_log_index_service_count, (const struct cpt_log_index *));
-FUNCTION(struct cpt_bytes, cpt_log_index_service,
-         (const struct cpt_log_index *, size_t));
-FUNCTION(size_t, cpt_log_index_key_count, (const struct cpt_log_index *));
-FUNCTION(struct cpt_bytes, cpt_log_index_key, (const struct cpt_log_index *, size_t));
-FUNCTION(uint64_t, cpt_log_index_service_set,
-         (const struct cpt_log_index *, struct cpt_bytes));
-FUNCTION(uint64_t, cpt_log_index_key_set,
-         (const struct cpt_log_index *, struct cpt_bytes));
-
-/* --- cpt_log_parts.h --- */
-
-VALUE(CPT_LOG_PARTS_MAX, 4096);
-FIRST(struct cpt_log_part, offset, uint64_t *);
-NEXT(struct cpt_log_part, offset, end_offset, uint64_t *);
-NEXT(struct cpt_log_part, end_offset, record_count, uint64_t *);
-FIRST(struct cpt_log_parts_options, struct_bytes, size_t *);
-NEXT(struct cpt_log_parts_options, struct_bytes, read_at, cpt_log_read_at_fn *);
-NEXT(struct cpt_log_parts_options, read_at, context, void **);
-NEXT(struct cpt_log_parts_options, context, input_bytes, uint64_t *);
-NEXT(struct cpt_log_parts_options, input_bytes, part_count_max, size_t *);
-NEXT(struct cpt_log_parts_options, part_count_max, part_bytes, uint64_t *);
-NEXT(struct cpt_log_parts_options, part_bytes, block_bytes_max, size_t *);
-FUNCTION(cpt_status, cpt_log_parts,
-         (const struct cpt_log_parts_options *, struct cpt_log_part *, size_t *,
-          struct cpt_error *));
-
-/* --- cpt_log_shape.h --- */
-
-VALUE(CPT_LOG_SHAPES_MAX, 1024);
-VALUE(CPT_LOG_SHAPE_BYTES_MAX, 1048576);
-VALUE(CPT_LOG_SHAPES_BYTES_MAX, 8388608);
-FIRST(struct cpt_log_times, shape, uint64_t *);
-NEXT(struct cpt_log_times, shape, self_ns, const uint64_t **);
-NEXT(struct cpt_log_times, self_ns, frame_count, size_t *);
-FUNCTION(struct cpt_log_shapes *, cpt_log_shapes_new, (const struct cpt_alloc *));
-FUNCTION(void, cpt_log_shapes_free, (struct cpt_log_shapes *));
-FUNCTION(cpt_status, cpt_log_shapes_find,
-         (struct cpt_log_shapes *, const struct cpt_record *, struct cpt_log_times *));
-FUNCTION(cpt_status, cpt_log_shapes_keep,
-         (struct cpt_log_shapes *, const struct cpt_record *, const struct cpt_path *,
-          uint64_t *));
 
 /* --- cpt_metadata.h --- */
 
