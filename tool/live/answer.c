@@ -13,7 +13,7 @@ cpt_status cpti_answer_read(struct cpti_answer *answer, char *body, size_t bytes
     struct cpt_error why = {.status = CPT_OK};
 
     *answer = (struct cpti_answer){.doc = padded != NULL ? cpti_doc_new() : NULL};
-    if (answer->doc == NULL) {
+    if (padded == NULL || answer->doc == NULL) {
         free(padded != NULL ? padded : body);
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     }
