@@ -124,7 +124,7 @@ if command -v python3 >/dev/null &&
 fi
 
 # Services that are there in each run, and a program that makes a plan.
-if command -v python3 >/dev/null; then
+if command -v python3 >/dev/null && ! "$CPT" wait --help | grep -q 'built without'; then
     rm -f live.port
     start live python3 "$(dirname "$0")/wait_stand_in.py" live.port
     await live.port .
