@@ -42,11 +42,11 @@ void cpti_brief_init(struct cpti_brief *brief, const struct cpti_command *folder
 
     *brief = (struct cpti_brief){
         .files = {.command = folders, .operands = calloc(count + 1, sizeof(char *))},
-        .silence = fopen("/dev/null", "we")};
-    if (brief->files.operands == NULL || brief->silence == NULL) {
+        .silence = {.is_silent = true}};
+    if (brief->files.operands == NULL) {
         return;
     }
-    cpti_messages_to(brief->silence);
+    cpti_messages_to(&brief->silence);
     (void)sigaction(SIGALRM, &action, NULL);
     set_alarm(SECONDS_MAX);
     cpti_inputs_end_if(&is_late);
@@ -74,8 +74,5 @@ void cpti_brief_deinit(struct cpti_brief *brief)
     cpti_inputs_end_if(NULL);
     cpti_inputs_cut(0);
     cpti_messages_to(NULL);
-    if (brief->silence != NULL) {
-        (void)fclose(brief->silence);
-    }
     cpti_arguments_deinit(&brief->files);
 }

@@ -14,6 +14,7 @@
 #ifndef CPTI_CLI_BRIEF_H
 #define CPTI_CLI_BRIEF_H
 
+#include "tool/base/messages.h"
 #include "tool/base/options.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ enum { CPTI_BRIEF_FILES_MAX = 16, CPTI_BRIEF_BYTES_MAX = 4 << 20 /* of each */ }
 struct cpti_brief {
     struct cpti_arguments files; /* operands: at most CPTI_BRIEF_FILES_MAX count */
     size_t count;
-    FILE *silence;
+    struct cpti_messages silence;
 };
 
 /* Begins, with the files among the @count @words; those of a folder as @folders says

@@ -8,23 +8,19 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-static _Thread_local FILE *message_file;
+static _Thread_local struct cpti_messages *kept;
 
-void cpti_messages_to(FILE *file)
+void cpti_messages_to(struct cpti_messages *list)
 {
-    message_file = file;
+    kept = list;
 }
 
-FILE *cpti_messages(void)
+struct cpti_messages *cpti_messages(void)
 {
-    return message_file != NULL ? message_file : stderr;
-}
-
-bool cpti_messages_are_apart(void)
-{
-    return message_file != NULL;
+    return kept;
 }
 
 /* --- The first error --- */
@@ -44,7 +40,8 @@ bool cpti_first_error(struct cpti_error *error)
     return is_there;
 }
 
-static void keep(const struct cpti_at *place, const char *message, const char *hint)
+static void keep_first(const struct cpti_at *place, const char *message,
+                       const char *hint)
 {
     (void)pthread_mutex_lock(&first_lock);
     if (!has_first) {
@@ -59,28 +56,136 @@ static void keep(const struct cpti_at *place, const char *message, const char *h
     (void)pthread_mutex_unlock(&first_lock);
 }
 
-/* --- Printing --- */
+/* --- Lists --- */
 
-static void print_place(FILE *file, const struct cpti_at *place)
+/* Adds room for one message; NULL without memory. */
+static struct cpti_message *add(struct cpti_messages *list)
 {
+    enum { FIRST = 8 };
+
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity != 0 ? 2 * list->capacity : FIRST;
+        struct cpti_message *items = realloc(list->items, capacity * sizeof *items);
+
+        if (items == NULL) {
+            return NULL;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    return &list->items[list->count++];
+}
+
+/* Keeps copies; whether there is memory. */
+static bool keep(struct cpti_messages *list, bool is_error, const char *text,
+                 const char *detail)
+{
+    struct cpti_message copy = {.is_error = is_error, .text = strdup(text)};
+    struct cpti_message *to = NULL;
+
+    if (detail != NULL) {
+        copy.detail = strdup(detail);
+    }
+    if (copy.text != NULL && (detail == NULL || copy.detail != NULL)) {
+        to = add(list);
+    }
+    if (to == NULL) {
+        free(copy.text);
+        free(copy.detail);
+        return false;
+    }
+    *to = copy;
+    return true;
+}
+
+static void print(const char *text, const char *detail)
+{
+    (void)fflush(stdout); /* keeps both streams in order */
+    (void)fprintf(stderr, "cpt: %s\n%s", text, detail != NULL ? detail : "");
+}
+
+static void say_line(bool is_error, const char *text, const char *detail)
+{
+    if (kept != NULL && (kept->is_silent || keep(kept, is_error, text, detail))) {
+        return;
+    }
+    print(text, detail);
+}
+
+void cpti_messages_say(const struct cpti_messages *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct cpti_message *message = &list->items[i];
+
+        say_line(message->is_error, message->text, message->detail);
+    }
+}
+
+bool cpti_messages_equal(const struct cpti_messages *a, const struct cpti_messages *b)
+{
+    size_t at = 0;
+
+    if (a->count != b->count) {
+        return false;
+    }
+    while (at < a->count && strcmp(a->items[at].text, b->items[at].text) == 0) {
+        at++;
+    }
+    return at == a->count;
+}
+
+const struct cpti_message *cpti_messages_cause(const struct cpti_messages *list)
+{
+    for (size_t i = list->count; i-- > 0;) {
+        if (list->items[i].is_error) {
+            return &list->items[i];
+        }
+    }
+    return list->count != 0 ? &list->items[list->count - 1] : NULL;
+}
+
+void cpti_messages_deinit(struct cpti_messages *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].text);
+        free(list->items[i].detail);
+    }
+    free(list->items);
+    *list = (struct cpti_messages){.is_silent = list->is_silent};
+}
+
+/* --- One message --- */
+
+enum { LINE_BYTES = 2 * CPTI_ERROR_BYTES + 64 };
+
+/* Writes the place to @line. Returns its bytes. */
+static size_t write_place(char line[LINE_BYTES], const struct cpti_at *place)
+{
+    int bytes = 0;
+
+    line[0] = '\0';
     if (place->file != NULL) {
-        (void)fprintf(file, "%s: ", place->file);
+        bytes = snprintf(line, CPTI_ERROR_BYTES, "%.*s: ", CPTI_ERROR_BYTES - 3,
+                         place->file);
     }
-    if (place->has_byte) {
-        (void)fprintf(file, "at byte %" PRIu64 ": ", place->byte);
+    if (place->has_byte && bytes >= 0) {
+        bytes += snprintf(line + bytes, LINE_BYTES - (size_t)bytes,
+                          "at byte %" PRIu64 ": ", place->byte);
     }
+    return bytes > 0 ? (size_t)bytes : 0;
 }
 
 static void say(const struct cpti_at *place, bool is_error, const char *format,
                 va_list arguments) CPT_PRINTF(3, 0);
 
-/* Keeps and prints a message. */
+/* Keeps the first error, and says the message. */
 static void say(const struct cpti_at *place, bool is_error, const char *format,
                 va_list arguments)
 {
-    FILE *file = cpti_messages();
     char text[CPTI_ERROR_BYTES];
+    char line[LINE_BYTES];
     char *hint = NULL;
+    size_t bytes;
 
     (void)vsnprintf(text, sizeof text, format, arguments);
     hint = strchr(text, *CPTI_HINT);
@@ -88,15 +193,29 @@ static void say(const struct cpti_at *place, bool is_error, const char *format,
         *hint++ = '\0';
     }
     if (is_error) {
-        keep(place, text, hint != NULL ? hint : "");
+        keep_first(place, text, hint != NULL ? hint : "");
     }
-    if (message_file == NULL) {
-        (void)fflush(stdout); /* keeps both streams in order */
+    bytes = write_place(line, place);
+    (void)snprintf(line + bytes, sizeof line - bytes, "%s%s%s", text,
+                   hint != NULL ? "; " : "", hint != NULL ? hint : "");
+    say_line(is_error, line, NULL);
+}
+
+void cpti_detail(const char *format, ...)
+{
+    struct cpti_message *above =
+        kept != NULL && kept->count != 0 ? &kept->items[kept->count - 1] : NULL;
+    char text[CPTI_ERROR_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (above != NULL && above->detail == NULL) {
+        above->detail = strdup(text);
+    } else if (kept == NULL) {
+        (void)fputs(text, stderr);
     }
-    (void)fputs("cpt: ", file);
-    print_place(file, place);
-    (void)fprintf(file, "%s%s%s\n", text, hint != NULL ? "; " : "",
-                  hint != NULL ? hint : "");
 }
 
 int cpti_failed(const char *format, ...)
@@ -143,6 +262,16 @@ int cpti_usage_at(unsigned column, const char *format, ...)
 }
 
 void cpti_warn(const char *format, ...)
+{
+    const struct cpti_at nowhere = {0};
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(&nowhere, false, format, arguments);
+    va_end(arguments);
+}
+
+void cpti_told(const char *format, ...)
 {
     const struct cpti_at nowhere = {0};
     va_list arguments;

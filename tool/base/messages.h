@@ -11,7 +11,8 @@
  * value, too, for programs that want JSON: main.c prints it where they look for the
  * document.
  *
- * Threads: any; messages of a thread may go to a file of its own.
+ * Threads: any; messages of a thread may be kept in a list of its own: workers say them
+ * in the order of the jobs, a page and an answer of the web show them.
  */
 #ifndef CPTI_CLI_MESSAGES_H
 #define CPTI_CLI_MESSAGES_H
@@ -50,15 +51,12 @@ int cpti_usage_at(unsigned column, const char *format, ...) CPT_PRINTF(2, 3);
 /* The same for a warning. */
 void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
 
-/* Sends the messages of this thread to @file from now on; NULL: to stderr. */
-void cpti_messages_to(FILE *file);
+/* What a command has done, in a sentence on stderr: neither error nor warning. */
+void cpti_told(const char *format, ...) CPT_PRINTF(1, 2);
 
-/* Where the messages of this thread go: for what is printed beside a message. */
-FILE *cpti_messages(void);
-
-/* Whether the messages of this thread go to a file; then nothing else of it may go to
- * stderr either. */
-bool cpti_messages_are_apart(void);
+/* Lines below the message before, without "cpt: ": they show the place. Each ends with
+ * "\n" and begins with a blank. */
+void cpti_detail(const char *format, ...) CPT_PRINTF(1, 2);
 
 enum { CPTI_ERROR_BYTES = 4096 /* of a text; the rest is cut */ };
 
@@ -72,5 +70,38 @@ struct cpti_error {
 
 /* The first error of all threads; false: there was none. */
 bool cpti_first_error(struct cpti_error *error);
+
+/* --- Messages that are kept, to be shown elsewhere --- */
+
+struct cpti_message {
+    bool is_error;
+    char *text;   /* the line on stderr without "cpt: " and its end */
+    char *detail; /* the lines below, or NULL */
+};
+
+struct cpti_messages {
+    struct cpti_message *items;
+    size_t count;
+    size_t capacity;
+    bool is_silent; /* they are dropped */
+};
+
+/* Keeps the messages of this thread in @list from now on; without memory they go to
+ * stderr. NULL: all go to stderr. */
+void cpti_messages_to(struct cpti_messages *list);
+
+/* The list of this thread, or NULL. If there is one, nothing else of the thread may go
+ * to stderr either. */
+struct cpti_messages *cpti_messages(void);
+
+/* Says @list where the messages of this thread go. */
+void cpti_messages_say(const struct cpti_messages *list);
+
+bool cpti_messages_equal(const struct cpti_messages *a, const struct cpti_messages *b);
+
+/* The last error, or else the last message; NULL: there is none. */
+const struct cpti_message *cpti_messages_cause(const struct cpti_messages *list);
+
+void cpti_messages_deinit(struct cpti_messages *list);
 
 #endif

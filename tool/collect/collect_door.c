@@ -503,13 +503,12 @@ void cpti_collect_door_metrics(struct cpti_collect_door *door, FILE *file)
 /* --- Words --- */
 
 /* "98 % of the requests were written within 8 s" of their end */
-static void tell_age(const struct cpti_collect_ages *ages, unsigned percent, FILE *file)
+static void tell_age(const struct cpti_collect_ages *ages, unsigned percent)
 {
     const unsigned within_s = cpti_collect_age_within(ages, percent / 100.0);
 
     if (within_s > 0) {
-        (void)fprintf(file, "cpt: %u %% of the requests were written within %u s\n",
-                      percent, within_s);
+        cpti_told("%u %% of the requests were written within %u s", percent, within_s);
     }
 }
 
@@ -521,7 +520,7 @@ static uint64_t lost_of(const struct cpti_collect_door *door,
            live->waiting_traces;
 }
 
-int cpti_collect_door_tell(struct cpti_collect_door *door, FILE *file)
+int cpti_collect_door_tell(struct cpti_collect_door *door)
 {
     struct cpti_span_totals *left = &door->tally.left;
     struct cpt_log_file_counts log;
@@ -532,14 +531,12 @@ int cpti_collect_door_tell(struct cpti_collect_door *door, FILE *file)
     cpt_log_file_counts(door->log, &log);
     cpti_live_counts(door->live, &live);
     lost = lost_of(door, &live);
-    (void)fprintf(file,
-                  "cpt: %" PRIu64 " traces of %" PRIu64 " spans; %" PRIu64
-                  " records written\n",
-                  live.traces + live.waiting_traces, live.spans - live.refused_spans,
-                  written_of(door));
+    cpti_told("%" PRIu64 " traces of %" PRIu64 " spans; %" PRIu64 " records written",
+              live.traces + live.waiting_traces, live.spans - live.refused_spans,
+              written_of(door));
     if (door->tally.ages.count > 0) {
-        tell_age(&door->tally.ages, 50, file);
-        tell_age(&door->tally.ages, 98, file);
+        tell_age(&door->tally.ages, 50);
+        tell_age(&door->tally.ages, 98);
     }
     left->refused_spans = live.refused_spans;
     left->unknown_fields = live.unknown_fields + door->tally.large_unknown;

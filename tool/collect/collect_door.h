@@ -107,6 +107,6 @@ void cpti_collect_door_metrics(struct cpti_collect_door *door, FILE *file);
 
 /* Tells in words what came and what became of it, for the end: what is not in the log
  * is lost then. CPTI_EXIT_DONE; CPTI_EXIT_FAILED: something is. */
-int cpti_collect_door_tell(struct cpti_collect_door *door, FILE *file);
+int cpti_collect_door_tell(struct cpti_collect_door *door);
 
 #endif

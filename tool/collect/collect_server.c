@@ -334,7 +334,7 @@ static int write_rest(void)
 {
     while (cpti_collect_door_write(server.door, cpti_now_ns(), true, SIZE_MAX)) {
     }
-    return cpti_collect_door_tell(server.door, cpti_messages());
+    return cpti_collect_door_tell(server.door);
 }
 
 static void drain(const struct process *process, bool *is_left)

@@ -17,7 +17,6 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_parts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -244,7 +243,7 @@ static int read_file(struct cpti_about *about, const char *path)
 
 /* Reads the files of the folder that @kinds takes. *@count gets their number. */
 static int read_found(struct cpti_about *about, const struct cpti_command *kinds,
-                      FILE *messages, size_t *count)
+                      struct cpti_messages *messages, size_t *count)
 {
     struct cpti_arguments files = {.command = kinds,
                                    .operands = calloc(2, sizeof(char *))};
@@ -272,18 +271,14 @@ static int read_folder(struct cpti_about *about)
 {
     static const struct cpti_command logs = {.has_log_folders = true};
     static const struct cpti_command trees = {.has_tree_folders = true};
-    FILE *silence = fopen("/dev/null", "we");
+    struct cpti_messages silence = {.is_silent = true};
     size_t log_count = 0;
     size_t tree_count = 0;
     int of_logs = CPTI_EXIT_DONE;
     int of_trees = CPTI_EXIT_DONE;
 
-    if (silence == NULL) {
-        return cpti_failed("/dev/null: cannot be opened: %s", strerror(errno));
-    }
-    of_logs = read_found(about, &logs, silence, &log_count);
-    of_trees = read_found(about, &trees, silence, &tree_count);
-    (void)fclose(silence);
+    of_logs = read_found(about, &logs, &silence, &log_count);
+    of_trees = read_found(about, &trees, &silence, &tree_count);
     if (log_count == 0 && tree_count == 0) {
         return read_found(about, &logs, NULL, &log_count);
     }
@@ -295,26 +290,24 @@ static int read_folder(struct cpti_about *about)
  * is wrong with its end is not said. */
 static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
 {
+    struct cpti_messages silence = {.is_silent = true};
+    bool is_cut = false;
     struct stat state;
-    FILE *silence = NULL;
     int status = CPTI_EXIT_DONE;
 
     if (strcmp(about->name, "-") != 0 && stat(about->name, &state) == 0) {
         about->is_folder = S_ISDIR(state.st_mode);
         if (S_ISREG(state.st_mode) && state.st_size > WHOLE_BYTES_MAX) {
-            silence = fopen("/dev/null", "we");
+            is_cut = true;
             cpti_inputs_cut(WHOLE_BYTES_MAX);
         }
     }
-    cpti_messages_to(silence);
+    cpti_messages_to(is_cut ? &silence : NULL);
     status = cpti_span_logs_open(files, false);
     cpti_messages_to(NULL);
     cpti_inputs_cut(0);
     about->is_spans = files->operands[0] != about->name;
-    about->sums[CPTI_ABOUT_LOGS].is_least = about->is_spans && silence != NULL;
-    if (silence != NULL) {
-        (void)fclose(silence);
-    }
+    about->sums[CPTI_ABOUT_LOGS].is_least = about->is_spans && is_cut;
     return status;
 }
 

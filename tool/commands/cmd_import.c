@@ -455,8 +455,7 @@ static int end_copy(struct import *import, bool is_empty)
 
 static void tell_all(const struct totals *totals)
 {
-    (void)fprintf(cpti_messages(), "cpt: %" PRIu64 " traces of %" PRIu64 " spans\n",
-                  totals->traces, totals->spans);
+    cpti_told("%" PRIu64 " traces of %" PRIu64 " spans", totals->traces, totals->spans);
     cpti_span_totals_tell(&totals->left);
     cpti_tell_count(totals->refused_traces,
                     "traces left out that are larger than --trace-limit");

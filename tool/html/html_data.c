@@ -289,28 +289,17 @@ static void put_side(struct cpti_json *json, const struct cpti_html_rows *rows,
 }
 
 /* Writes the messages: at most NOTES_MAX, and how many more there are. */
-static void put_notes(struct cpti_json *json, const char *notes)
+static void put_notes(struct cpti_json *json, const struct cpti_messages *notes)
 {
-    static const char prefix[] = "cpt: ";
-    size_t count = 0;
-
     cpti_json_open(json, "notes", '[');
-    while (*notes != '\0') {
-        const size_t bytes = strcspn(notes, "\n");
-        const size_t skipped =
-            strncmp(notes, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
-
-        if (count++ < NOTES_MAX) {
-            cpti_json_bytes(json, NULL,
-                            (struct cpt_bytes){notes + skipped, bytes - skipped});
-        }
-        notes += bytes + (notes[bytes] == '\n');
+    for (size_t i = 0; i < notes->count && i < NOTES_MAX; i++) {
+        cpti_json_text(json, NULL, notes->items[i].text);
     }
-    if (count > NOTES_MAX) {
+    if (notes->count > NOTES_MAX) {
         char text[48];
 
         (void)snprintf(text, sizeof text, "and %zu further messages",
-                       count - NOTES_MAX);
+                       notes->count - NOTES_MAX);
         cpti_json_text(json, NULL, text);
     }
     cpti_json_close(json);
@@ -318,7 +307,7 @@ static void put_notes(struct cpti_json *json, const char *notes)
 
 /* false without memory. */
 static bool put_data(FILE *file, const struct cpti_html_rows *rows, const char *by,
-                     const char *notes)
+                     const struct cpti_messages *notes)
 {
     struct cpti_json json = {.file = file};
     bool is_whole;
@@ -358,7 +347,8 @@ int cpti_html_data(FILE *file, const struct cpti_html_side *sides, size_t side_c
 }
 
 int cpti_html_data_by(FILE *file, const struct cpti_html_side *sides, size_t side_count,
-                      const struct cpt_diff *diff, const char *by, const char *notes)
+                      const struct cpt_diff *diff, const char *by,
+                      const struct cpti_messages *notes)
 {
     struct cpti_html_rows rows;
     const bool is_done = cpti_html_rows_init(&rows, sides, side_count, diff) &&

@@ -19,6 +19,7 @@
 #ifndef CPTI_CLI_HTML_DATA_H
 #define CPTI_CLI_HTML_DATA_H
 
+#include "tool/base/messages.h"
 #include "tool/html/bands.h"
 
 #include <stdio.h>
@@ -49,6 +50,7 @@ int cpti_html_data(FILE *file, const struct cpti_html_side *sides, size_t side_c
 /* The same with what a row is; the sides have the trees of that view. @notes are the
  * messages of the reading, one a line, each after "cpt: "; NULL: they are not known. */
 int cpti_html_data_by(FILE *file, const struct cpti_html_side *sides, size_t side_count,
-                      const struct cpt_diff *diff, const char *by, const char *notes);
+                      const struct cpt_diff *diff, const char *by,
+                      const struct cpti_messages *notes);
 
 #endif

@@ -300,7 +300,7 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
     walk->path = cpt_path_new(NULL);
     walk->reader = walk->has_graphs ? cpt_graph_log_reader_new(&options, &error)
                                     : cpt_log_reader_new(&options, &error);
-    walk->shows_progress = isatty(STDERR_FILENO) && !cpti_messages_are_apart() &&
+    walk->shows_progress = isatty(STDERR_FILENO) && cpti_messages() == NULL &&
                            !(walk->prints_records && isatty(STDOUT_FILENO));
     return walk->path != NULL && walk->reader != NULL ? CPTI_EXIT_DONE
                                                       : cpti_failed("out of memory");

@@ -4,7 +4,6 @@
 #include "tool/requests/workers.h"
 
 #include "tool/base/files.h"
-#include "tool/base/memory_file.h"
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
 #include "cpt/cpt_clock.h"
@@ -19,20 +18,19 @@
 /* Progress is shown after this time, this often. */
 enum { PROGRESS_FIRST_MS = 1000, PROGRESS_NEXT_MS = 200 };
 
-/* The messages of a job, until they are printed. */
-struct messages {
-    char *text;
-    size_t bytes;
-    bool ends; /* those of later jobs are dropped */
+/* What a job has said, until it is printed. */
+struct job {
+    struct cpti_messages messages;
+    bool ends; /* messages of later jobs are dropped */
 };
 
 struct pool {
     const struct cpti_workers *workers;
     const atomic_bool *is_unwanted; /* see cpti_inputs_end_if() */
     pthread_mutex_t mutex;
-    pthread_cond_t change;     /* a job is done */
-    struct messages *messages; /* of each job; these and the rest under the mutex */
-    size_t next;               /* the first job not taken */
+    pthread_cond_t change; /* a job is done */
+    struct job *jobs;      /* all; these and the rest under the mutex */
+    size_t next;           /* the first job not taken */
     size_t done;
 };
 
@@ -44,18 +42,13 @@ struct worker {
 
 static void run_job(struct pool *pool, size_t worker, size_t job)
 {
-    struct messages messages = {0};
-    struct cpti_memory_file memory;
+    struct job done = {0};
 
-    (void)cpti_memory_file_open(&memory);
-    cpti_messages_to(memory.file); /* NULL without memory: then at once to stderr */
-    messages.ends = pool->workers->run(pool->workers->context, worker, job) != 0;
+    cpti_messages_to(&done.messages);
+    done.ends = pool->workers->run(pool->workers->context, worker, job) != 0;
     cpti_messages_to(NULL);
-    (void)cpti_memory_file_close(&memory);
-    messages.text = memory.text;
-    messages.bytes = memory.bytes;
     (void)pthread_mutex_lock(&pool->mutex);
-    pool->messages[job] = messages;
+    pool->jobs[job] = done;
     pool->done++;
     (void)pthread_cond_signal(&pool->change);
     (void)pthread_mutex_unlock(&pool->mutex);
@@ -97,8 +90,7 @@ static void wait_ms(struct pool *pool, unsigned ms)
 static void wait_for_all(struct pool *pool)
 {
     const struct cpti_workers *workers = pool->workers;
-    const bool shows_progress =
-        isatty(STDERR_FILENO) != 0 && !cpti_messages_are_apart();
+    const bool shows_progress = isatty(STDERR_FILENO) != 0 && cpti_messages() == NULL;
     const uint64_t first_ns =
         cpt_clock_now_ns(cpt_clock_monotonic()) + UINT64_C(1000000) * PROGRESS_FIRST_MS;
     bool is_shown = false;
@@ -125,13 +117,9 @@ static void print_messages(const struct pool *pool)
                                workers->drops_messages(workers->context))) {
         return;
     }
-    (void)fflush(stdout);
     for (size_t i = 0; i < workers->job_count; i++) {
-        if (pool->messages[i].bytes != 0) {
-            (void)fwrite(pool->messages[i].text, 1, pool->messages[i].bytes,
-                         cpti_messages());
-        }
-        if (pool->messages[i].ends) {
+        cpti_messages_say(&pool->jobs[i].messages);
+        if (pool->jobs[i].ends) {
             return;
         }
     }
@@ -156,8 +144,8 @@ int cpti_workers_run(const struct cpti_workers *workers)
     size_t started;
 
     count = count > CPTI_WORKERS_MAX ? CPTI_WORKERS_MAX : count;
-    pool.messages = calloc(workers->job_count, sizeof *pool.messages);
-    if (pool.messages == NULL) {
+    pool.jobs = calloc(workers->job_count, sizeof *pool.jobs);
+    if (pool.jobs == NULL) {
         return -1;
     }
     (void)pthread_mutex_init(&pool.mutex, NULL);
@@ -171,9 +159,9 @@ int cpti_workers_run(const struct cpti_workers *workers)
     }
     print_messages(&pool);
     for (size_t i = 0; i < workers->job_count; i++) {
-        free(pool.messages[i].text);
+        cpti_messages_deinit(&pool.jobs[i].messages);
     }
-    free(pool.messages);
+    free(pool.jobs);
     (void)pthread_cond_destroy(&pool.change);
     (void)pthread_mutex_destroy(&pool.mutex);
     return started != 0 ? 0 : -1;

@@ -77,8 +77,8 @@ int cpti_expression_refused(const char *what, struct cpt_bytes text,
     exit_status = cpti_usage_at((unsigned)column, "%s: column %zu: %s", what, column,
                                 error->sentence);
     before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
-    (void)fprintf(
-        cpti_messages(), "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
+    cpti_detail(
+        "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
         cpti_printable((struct cpt_bytes){text.data + error->at, end - error->at}),
         (int)(cpti_text_columns(before) + (start != 0 ? 3 : 0)), "");
     return exit_status;

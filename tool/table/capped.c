@@ -78,23 +78,18 @@ static int print_apart(const struct cpti_capped *capped, size_t row_max,
 static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *bytes)
 {
     struct printed printed;
-    struct cpti_memory_file said;
+    struct cpti_messages said = {0};
     int status;
 
-    if (!cpti_memory_file_open(&said)) {
-        return cpti_failed("out of memory");
-    }
-    cpti_messages_to(said.file);
+    cpti_messages_to(&said);
     status = print_apart(capped, row_max, &printed);
     cpti_messages_to(NULL);
-    if (!cpti_memory_file_close(&said)) {
-        status = cpti_failed("out of memory");
-    } else if (status != CPTI_EXIT_DONE) {
-        (void)fwrite(said.text, 1, said.bytes, stderr);
+    if (status != CPTI_EXIT_DONE) {
+        cpti_messages_say(&said);
     }
     *bytes = printed.bytes;
     free(printed.text);
-    free(said.text);
+    cpti_messages_deinit(&said);
     return status;
 }
 

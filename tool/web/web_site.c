@@ -38,65 +38,30 @@ struct cpti_web_site {
     const struct cpti_web_whatif *whatif; /* NULL: there are no graphs */
     const char *token;                    /* of the address; "": there is none */
     struct cpti_web_source *source;       /* of the watching thread, as the next */
-    char *said;                           /* what it has printed last, or NULL */
+    struct cpti_messages said;            /* what it has printed last */
     bool is_followed;
 };
 
 /* --- Errors --- */
 
-/* The line at @at without "cpt: ". */
-static struct cpt_bytes line_of(const char *at)
-{
-    static const char prefix[] = "cpt: ";
-
-    at += strncmp(at, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
-    return (struct cpt_bytes){at, strcspn(at, "\n")};
-}
-
-/* What comes after @line. */
-static const char *next_line(struct cpt_bytes line)
-{
-    const char *end = line.data + line.bytes;
-
-    return *end == '\n' ? end + 1 : end;
-}
-
-/* Writes an error: the last of @messages, lines such as "cpt: sentence", which may be
- * followed by lines that begin with a blank: the place, by a caret. A page
- * is never asked in an expression, so it has no place. */
+/* Writes an error; its detail are lines that show the place. A page is never asked in
+ * an expression, so it has none. */
 static void write_error(FILE *file, bool is_page, const char *home,
-                        const char *messages)
+                        const char *sentence, const char *detail)
 {
     struct cpti_json json = {.file = file};
-    struct cpt_bytes sentence = {messages, 0};
-    char *detail = malloc(strlen(messages) + 1);
-    char *to = detail;
 
-    for (const char *at = messages; *at != '\0';) {
-        const struct cpt_bytes line = line_of(at);
-
-        if (line.bytes != 0 && line.data[0] != ' ') {
-            sentence = line;
-            to = detail;
-        } else if (detail != NULL) {
-            memcpy(to, line.data, line.bytes);
-            to += line.bytes;
-            *to++ = '\n';
-        }
-        at = next_line(line);
-    }
     if (is_page) {
-        cpti_html_error(file, sentence, home);
-    } else {
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_bytes(&json, "error", sentence);
-        if (to != detail) {
-            cpti_json_bytes(&json, "detail",
-                            (struct cpt_bytes){detail, (size_t)(to - detail) - 1});
-        }
-        cpti_json_close(&json);
+        cpti_html_error(file, cpt_bytes_of(sentence), home);
+        return;
     }
-    free(detail);
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_text(&json, "error", sentence);
+    if (detail != NULL) {
+        cpti_json_bytes(&json, "detail",
+                        (struct cpt_bytes){detail, strlen(detail) - 1});
+    }
+    cpti_json_close(&json);
 }
 
 static void no_memory(struct cpti_web_answer *answer)
@@ -107,10 +72,10 @@ static void no_memory(struct cpti_web_answer *answer)
     answer->type = type_json;
 }
 
-/* Makes an error of @messages the answer, with its status: a page with a link to @home,
- * or data. */
+/* Makes an error the answer, with its status: a page with a link to @home, or data.
+ * @detail: NULL: there is none. */
 static void answer_error(struct cpti_web_answer *answer, bool is_page, const char *home,
-                         const char *messages)
+                         const char *sentence, const char *detail)
 {
     const unsigned status = answer->status;
     struct cpti_memory_file body;
@@ -120,7 +85,7 @@ static void answer_error(struct cpti_web_answer *answer, bool is_page, const cha
     answer->status = status;
     answer->type = is_page ? type_html : type_json;
     if (cpti_memory_file_open(&body)) {
-        write_error(body.file, is_page, home, messages);
+        write_error(body.file, is_page, home, sentence, detail);
         if (cpti_memory_file_close(&body)) {
             answer->body = body.text;
             answer->bytes = body.bytes;
@@ -134,7 +99,7 @@ void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,
                           const char *sentence)
 {
     *answer = (struct cpti_web_answer){.status = status};
-    answer_error(answer, false, NULL, sentence);
+    answer_error(answer, false, NULL, sentence, NULL);
 }
 
 /* --- One answer that is being made --- */
@@ -337,18 +302,13 @@ static size_t route_of(struct cpt_bytes path)
     return at;
 }
 
-/* Runs the route with @work. Its messages are @messages of malloc(), or NULL. */
+/* Runs the route with @work; @messages gets what it says. */
 static int run_route(struct work *work, size_t route, struct cpt_bytes query,
-                     char **messages)
+                     struct cpti_messages *messages)
 {
-    struct cpti_memory_file memory;
     int status;
 
-    *messages = NULL;
-    if (!cpti_memory_file_open(&memory)) {
-        return CPTI_EXIT_FAILED;
-    }
-    cpti_messages_to(memory.file);
+    cpti_messages_to(messages);
     cpti_inputs_end_if(work->is_unwanted);
     status = cpti_web_query_init(&work->query, query);
     if (status == CPTI_EXIT_DONE) {
@@ -357,10 +317,6 @@ static int run_route(struct work *work, size_t route, struct cpt_bytes query,
     cpti_web_query_deinit(&work->query);
     cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
-    if (!cpti_memory_file_close(&memory)) {
-        return CPTI_EXIT_FAILED;
-    }
-    *messages = memory.text;
     return status;
 }
 
@@ -370,23 +326,26 @@ static bool is_page(size_t route)
     return strncmp(routes[route].path, "/api/", strlen("/api/")) != 0;
 }
 
-/* Makes @messages of the route the answer. */
+/* Makes the cause among @messages of the route the answer. */
 static void answer_failure(const struct cpti_web_site *site, size_t route,
-                           const char *messages, struct cpti_web_answer *answer)
+                           const struct cpti_messages *messages,
+                           struct cpti_web_answer *answer)
 {
+    const struct cpti_message *cause = cpti_messages_cause(messages);
     char home[HOME_BYTES];
 
     (void)snprintf(home, sizeof home, "/%s%.64s",
                    site->token[0] != '\0' ? "?token=" : "", site->token);
     answer_error(answer, is_page(route), home,
-                 messages != NULL ? messages : "out of memory");
+                 cause != NULL ? cause->text : "out of memory",
+                 cause != NULL ? cause->detail : NULL);
 }
 
 static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
                         struct cpti_web_answer *answer)
 {
     struct cpti_memory_file body;
-    char *messages = NULL;
+    struct cpti_messages messages = {0};
     int status;
 
     *answer = (struct cpti_web_answer){.status = OK,
@@ -410,12 +369,12 @@ static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
         status = CPTI_EXIT_FAILED;
     } else if (status != CPTI_EXIT_DONE) {
         answer->status = work->status;
-        answer_failure(work->site, route, messages, answer);
+        answer_failure(work->site, route, &messages, answer);
     } else if (work->needs_pass) {
         free(answer->body);
         memset(answer, 0, sizeof *answer);
     }
-    free(messages);
+    cpti_messages_deinit(&messages);
     return status != CPTI_EXIT_DONE || !work->needs_pass;
 }
 
@@ -443,7 +402,8 @@ void cpti_web_site_forbid(struct cpt_bytes path, struct cpti_web_answer *answer)
         answer, route < ROUTE_COUNT && is_page(route), NULL,
         "the token of this address is missing or wrong: open the whole address "
         "that 'cpt web' has printed, with '?token='; programs may send it as "
-        "the header 'Authorization: Bearer TOKEN'");
+        "the header 'Authorization: Bearer TOKEN'",
+        NULL);
 }
 
 bool cpti_web_site_answer(struct cpti_web_site *site, struct cpt_bytes path,
@@ -519,7 +479,7 @@ void cpti_web_site_free(struct cpti_web_site *site)
     if (site != NULL) {
         cpti_web_survey_release(site->survey);
         cpti_web_source_free(site->source);
-        free(site->said);
+        cpti_messages_deinit(&site->said);
         cpti_web_cache_free(site->cache);
         (void)pthread_mutex_destroy(&site->mutex);
         free(site);
@@ -544,36 +504,31 @@ static void look(struct cpti_web_site *site, const atomic_bool *is_unwanted)
     }
 }
 
-/* Prints @messages, which it frees, unless they were the last ones printed: a folder
+/* Prints @messages, which it takes, unless they were the last ones printed: a folder
  * that is gone is reported once, not at each look. */
-static void say(struct cpti_web_site *site, char *messages)
+static void say(struct cpti_web_site *site, struct cpti_messages *messages)
 {
-    if (messages[0] == '\0' ||
-        (site->said != NULL && strcmp(site->said, messages) == 0)) {
-        free(messages);
+    if (messages->count == 0 || cpti_messages_equal(&site->said, messages)) {
+        cpti_messages_deinit(messages);
         return;
     }
-    (void)fputs(messages, stderr);
-    free(site->said);
-    site->said = messages;
+    cpti_messages_say(messages);
+    cpti_messages_deinit(&site->said);
+    site->said = *messages;
 }
 
 void cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted)
 {
-    struct cpti_memory_file messages;
+    struct cpti_messages messages = {0};
 
-    (void)cpti_memory_file_open(&messages);
-    cpti_messages_to(messages.file); /* NULL without memory: then at once to stderr */
+    cpti_messages_to(&messages);
     cpti_inputs_end_if(is_unwanted);
     look(site, is_unwanted);
     cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
-    if (!cpti_memory_file_close(&messages)) {
-        return;
-    }
     if (atomic_load(is_unwanted)) {
-        free(messages.text); /* that reading was broken off */
+        cpti_messages_deinit(&messages); /* that reading was broken off */
     } else {
-        say(site, messages.text);
+        say(site, &messages);
     }
 }

@@ -210,28 +210,18 @@ static int make(struct making *making, struct trees *view,
     return status == CPTI_EXIT_DONE ? compare(making, view) : status;
 }
 
-/* The same; *@notes gets the messages, which the caller frees. They also go where
- * messages go. */
+/* The same; @notes gets the messages, which also go where messages go. */
 static int make_noting(struct making *making, struct trees *view,
                        const struct cpti_web_query *query,
-                       const struct cpti_web_input *input, char **notes)
+                       const struct cpti_web_input *input, struct cpti_messages *notes)
 {
-    FILE *outer = cpti_messages_are_apart() ? cpti_messages() : NULL;
-    struct cpti_memory_file said;
+    struct cpti_messages *outer = cpti_messages();
     int status;
 
-    *notes = NULL;
-    if (!cpti_memory_file_open(&said)) {
-        return cpti_failed("out of memory");
-    }
-    cpti_messages_to(said.file);
+    cpti_messages_to(notes);
     status = make(making, view, query, input);
     cpti_messages_to(outer);
-    if (!cpti_memory_file_close(&said)) {
-        return cpti_failed("out of memory");
-    }
-    *notes = said.text;
-    (void)fputs(*notes, cpti_messages());
+    cpti_messages_say(notes);
     return status;
 }
 
@@ -248,7 +238,7 @@ static void trees_deinit(struct trees *trees)
 /* --- Writing --- */
 
 /* Writes @trees and the messages @notes to the JSON of @view. enum cpti_exit. */
-static int write_json(const struct trees *trees, const char *notes,
+static int write_json(const struct trees *trees, const struct cpti_messages *notes,
                       struct cpti_web_view *view)
 {
     struct cpti_html_side sides[CPTI_WEB_SIDES_MAX];
@@ -293,7 +283,7 @@ int cpti_web_view_new(const struct cpti_web_query *query,
     struct making *making = calloc(1, sizeof *making);
     struct trees *trees = calloc(1, sizeof *trees);
     struct cpti_web_view *view = calloc(1, sizeof *view);
-    char *notes = NULL;
+    struct cpti_messages notes = {0};
     int status;
 
     *kept = NULL;
@@ -305,9 +295,9 @@ int cpti_web_view_new(const struct cpti_web_query *query,
     }
     status = make_noting(making, trees, query, input, &notes);
     if (status == CPTI_EXIT_DONE) {
-        status = write_json(trees, notes, view);
+        status = write_json(trees, &notes, view);
     }
-    free(notes);
+    cpti_messages_deinit(&notes);
     cpti_mix_deinit(&making->mix);
     cpti_web_ask_deinit(&making->ask);
     trees_deinit(trees);
