@@ -37,7 +37,7 @@ rm -rf one two late few many many2 gone hang ./*.json ./*.cptlog ./*.records
 say 'its records are those of cpt import, whatever the order and the encoding'
 python3 "$client" spans 150 1 one.json
 "$CPT" import -o one.cptlog one.json
-collect one --quiet 500ms
+collect one --quiet 4s
 python3 "$client" send "$port" one.json 1
 python3 "$client" metric "$port" traces_total 150
 curl -s --max-time 20 "http://127.0.0.1:$port/metrics" >metrics
@@ -121,7 +121,7 @@ kept=$(records few | wc -l)
 [ "$(records few | grep -c '"probability":0.5,')" = "$kept" ] || fail 'probability'
 
 say 'it hangs up a log, and refuses spans while none can be written'
-collect hang --quiet 200ms
+collect hang --quiet 3s
 python3 "$client" send "$port" two.json 5
 python3 "$client" metric "$port" records_total 40
 python3 "$client" metric "$port" held_traces 0
@@ -156,7 +156,7 @@ stop hang
 say 'what is lost when the log cannot be written until the end is told'
 if command -v prlimit >/dev/null 2>&1; then
     rm -rf full
-    collect full --quiet 1s
+    collect full --quiet 3s
     python3 "$client" send "$port" two.json 7
     python3 "$client" metric "$port" written_records_total 40
     prlimit --fsize=1500 --pid "$pid"

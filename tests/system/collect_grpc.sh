@@ -16,7 +16,7 @@ client="$(dirname "$0")/collect_client.py"
 rm -rf logs ./*.json ./*.cptlog
 "$python" "$client" spans 100 11 some.json
 "$CPT" import -o some.cptlog some.json
-start collect "$CPT" collect -o logs --port 0 --grpc-port 0 --priority normal --quiet 500ms
+start collect "$CPT" collect -o logs --port 0 --grpc-port 0 --priority normal --quiet 60s
 await collect.out 'Ctrl-C ends it'
 port=$(sed -n 's|.*gRPC 127.0.0.1:\([0-9]*\) .*|\1|p' collect.out)
 [ -n "$port" ] || fail "no port in $(cat collect.out)"
