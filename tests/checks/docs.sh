@@ -48,7 +48,7 @@ LC_ALL=C awk '
     }
     END {
         exit failed
-    }' README.md CONTRIBUTING.md docs/*.md || failed=1
+    }' README.md CONTRIBUTING.md CHANGELOG.md docs/*.md || failed=1
 
 # In code of C and C++, each &error is looked at: a condition, a sentence that is printed,
 # or a function that is told. Recipes are copied: what they ignore fails in silence.

@@ -28,7 +28,7 @@ sources '[ch]' cmake sh md proto py txt json options cddl in awk js html css pml
     grep -v '^tests/data/' > "$work/files"
 ls Makefile .ci/run >> "$work/files"
 grep '\.[ch]$' "$work/files" > "$work/c_files"
-sources stdout stderr | cat - "$work/files" | grep -v '^CHANGELOG\.md$' > "$work/prose"
+sources stdout stderr | cat - "$work/files" > "$work/prose"
 
 grep -E '(^|/)(utils?|common|helpers?|misc)\.[a-z]+$' "$work/names" > "$work/found"
 while IFS= read -r file; do
