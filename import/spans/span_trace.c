@@ -31,6 +31,7 @@
 #include "cpt/cpt_path.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     OVERLAP_SHARE = 100,   /* 1 % */
@@ -50,6 +51,8 @@ struct visit_call {
         callee; /* the visit that it leads to; NO_VISIT: nothing is known of that */
     bool is_given_up; /* the callee went on */
     bool is_beside;   /* the visit did not wait for it */
+    bool is_cut;      /* one of its sides, or both */
+    uint64_t cut_ns;  /* of the side of which more is cut */
 };
 
 struct visit {
@@ -235,14 +238,17 @@ static void within(const struct making *making, uint32_t span, uint64_t low,
     *end = (uint64_t)(over < first ? first : over > most ? most : over);
 }
 
-/* The same; counts what is cut. */
-static void cut(struct making *making, uint32_t span, uint64_t low, uint64_t high,
-                uint64_t *start, uint64_t *end)
+/* The same of a side of @call, which keeps how much is cut. */
+static void cut(struct making *making, struct visit_call *call, uint32_t span,
+                uint64_t low, uint64_t high, uint64_t *start, uint64_t *end)
 {
     within(making, span, low, high, start, end);
     if (*start != start_of(making, span) || *end != end_of(making, span)) {
-        making->cut.count++;
-        making->cut.ns += making->spans->items[span].duration_ns - (*end - *start);
+        const uint64_t cut_ns =
+            making->spans->items[span].duration_ns - (*end - *start);
+
+        call->is_cut = true;
+        call->cut_ns = cut_ns > call->cut_ns ? cut_ns : call->cut_ns;
     }
 }
 
@@ -295,8 +301,8 @@ static void time_attempts(struct making *making, const struct visit *visit,
     uint64_t before_ns = UINT64_MAX;
     struct visit_call *last = NULL;
 
-    cut(making, call_at(making, numbers, 0)->span, visit->trace.arrival_ns,
-        visit->trace.response_ns, &issue_ns, &arrive_ns);
+    cut(making, call_at(making, numbers, 0), call_at(making, numbers, 0)->span,
+        visit->trace.arrival_ns, visit->trace.response_ns, &issue_ns, &arrive_ns);
     qsort_r(numbers, count, sizeof *numbers, compare_attempts, making);
     for (size_t i = 0; i < count; i++) {
         struct visit_call *call = call_at(making, numbers, i);
@@ -337,34 +343,52 @@ static void time_calls(struct making *making, const struct visit *visit,
         if (end - i > 1) {
             time_attempts(making, visit, &numbers[i], end - i);
         } else {
-            cut(making, call->span, visit->trace.arrival_ns, visit->trace.response_ns,
-                &call->call.issue_ns, &call->call.arrive_ns);
+            cut(making, call, call->span, visit->trace.arrival_ns,
+                visit->trace.response_ns, &call->call.issue_ns, &call->call.arrive_ns);
         }
         i = end;
     }
 }
 
-static int compare(const struct making *making, uint32_t left, uint32_t right,
-                   bool by_end)
+static int compare_numbers(const struct making *making, uint32_t left, uint32_t right)
 {
-    const struct visit_call *a = &making->calls[left];
-    const struct visit_call *b = &making->calls[right];
-    const uint64_t first = by_end ? a->call.arrive_ns : a->call.issue_ns;
-    const uint64_t second = by_end ? b->call.arrive_ns : b->call.issue_ns;
+    const uint32_t a = making->calls[left].span;
+    const uint32_t b = making->calls[right].span;
 
-    return first != second      ? (first < second ? -1 : 1)
-           : a->span != b->span ? cpti_spans_order(making->spans, a->span, b->span)
-                                : (left > right) - (left < right);
+    return a != b ? cpti_spans_order(making->spans, a, b)
+                  : (left > right) - (left < right);
 }
 
-static int compare_issues(const void *left, const void *right, void *making)
+static int compare_issues(const void *left, const void *right, void *context)
 {
-    return compare(making, *(const uint32_t *)left, *(const uint32_t *)right, false);
+    const struct making *making = context;
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    const uint64_t first = making->calls[a].call.issue_ns;
+    const uint64_t second = making->calls[b].call.issue_ns;
+
+    return first != second ? (first < second ? -1 : 1) : compare_numbers(making, a, b);
 }
 
-static int compare_ends(const void *left, const void *right, void *making)
+/* By their end. Of those that ended together the last one is the one that the walk
+ * takes: the first to begin, then the first by number; and what took no time comes
+ * behind all of them, as it does not come before what begins with it. */
+static int compare_ends(const void *left, const void *right, void *context)
 {
-    return compare(making, *(const uint32_t *)left, *(const uint32_t *)right, true);
+    const struct making *making = context;
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    const struct cpt_trace_call *first = &making->calls[a].call;
+    const struct cpt_trace_call *second = &making->calls[b].call;
+    const bool is_first_empty = first->issue_ns == first->arrive_ns;
+
+    if (first->arrive_ns != second->arrive_ns) {
+        return first->arrive_ns < second->arrive_ns ? -1 : 1;
+    }
+    if (is_first_empty != (second->issue_ns == second->arrive_ns)) {
+        return is_first_empty ? 1 : -1;
+    }
+    return -compare_issues(left, right, context);
 }
 
 /* --- Who waited --- */
@@ -454,16 +478,17 @@ static void pass_over(struct making *making, const struct visit *visit,
 }
 
 /* Cuts calls that end a little later than another one, of @numbers in the order of
- * their beginning, begins: that one waited for them. */
+ * their beginning, begins: that one waited for them. None of them is beside. */
 static void cut_overlaps(struct making *making, const struct visit *visit,
                          const uint32_t *numbers, size_t count)
 {
     const uint64_t tolerance_ns = tolerance_of(visit);
 
     for (size_t i = 0; i + 1 < count; i++) {
-        struct cpt_trace_call *call = &call_at(making, numbers, i)->call;
+        struct visit_call *own = call_at(making, numbers, i);
+        struct cpt_trace_call *call = &own->call;
         const uint64_t early_ns =
-            call->arrive_ns - (tolerance_ns < call->arrive_ns ? tolerance_ns : 0);
+            call->arrive_ns > tolerance_ns ? call->arrive_ns - tolerance_ns : 0;
         const uint64_t least_ns =
             early_ns > call->issue_ns ? early_ns : call->issue_ns + 1;
         size_t low = i + 1;
@@ -478,10 +503,10 @@ static void cut_overlaps(struct making *making, const struct visit *visit,
                 high = middle;
             }
         }
-        if (low < count && !call_at(making, numbers, i)->is_beside &&
+        if (low < count &&
             call_at(making, numbers, low)->call.issue_ns < call->arrive_ns) {
-            making->cut.count++;
-            making->cut.ns +=
+            own->is_cut = true;
+            own->cut_ns +=
                 call->arrive_ns - call_at(making, numbers, low)->call.issue_ns;
             call->arrive_ns = call_at(making, numbers, low)->call.issue_ns;
         }
@@ -572,10 +597,10 @@ static void time_callee(struct making *making, struct visit_call *own)
 
     if (own->is_given_up) {
         call->outcome = CPT_CALL_TIMEOUT;
-        cut(making, callee->span, call->issue_ns, INT64_MAX, &callee->trace.arrival_ns,
-            &callee->trace.response_ns);
+        cut(making, own, callee->span, call->issue_ns, INT64_MAX,
+            &callee->trace.arrival_ns, &callee->trace.response_ns);
     } else if (callee->span != own->span) {
-        cut(making, callee->span, call->issue_ns, call->arrive_ns,
+        cut(making, own, callee->span, call->issue_ns, call->arrive_ns,
             &callee->trace.arrival_ns, &callee->trace.response_ns);
     } else {
         callee->trace.arrival_ns = call->issue_ns;
@@ -583,20 +608,34 @@ static void time_callee(struct making *making, struct visit_call *own)
     }
 }
 
+/* The calls @starts of the visit get their times and are ordered by their beginning;
+ * the same @ends, by their end. */
+static void order_visit(struct making *making, const struct visit *visit,
+                        uint32_t *starts, uint32_t *ends, size_t count)
+{
+    size_t waited = 0;
+
+    time_calls(making, visit, starts, count);
+    memcpy(ends, starts, count * sizeof *ends);
+    find_lost(making, ends, count);
+    qsort_r(starts, count, sizeof *starts, compare_issues, making);
+    pass_over(making, visit, starts, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!call_at(making, starts, i)->is_beside) {
+            ends[waited++] = starts[i];
+        }
+    }
+    cut_overlaps(making, visit, ends, waited);
+    memcpy(ends, starts, count * sizeof *ends);
+    qsort_r(ends, count, sizeof *ends, compare_ends, making);
+}
+
 static cpt_status finish_visit(struct making *making, struct visit *visit,
                                uint32_t *starts, uint32_t *ends, size_t count)
 {
     cpt_status status = CPT_OK;
 
-    time_calls(making, visit, starts, count);
-    for (size_t i = 0; i < count; i++) {
-        ends[i] = starts[i];
-    }
-    find_lost(making, ends, count);
-    qsort_r(starts, count, sizeof *starts, compare_issues, making);
-    pass_over(making, visit, starts, count);
-    cut_overlaps(making, visit, starts, count);
-    qsort_r(ends, count, sizeof *ends, compare_ends, making);
+    order_visit(making, visit, starts, ends, count);
     status = add_awaits(making, visit, starts, ends, count);
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
         struct visit_call *own = call_at(making, starts, i);
@@ -604,6 +643,11 @@ static cpt_status finish_visit(struct making *making, struct visit *visit,
 
         call->issuer = &visit->task;
         call->outcome = CPT_CALL_REMOTE;
+        if (own->callee != NO_VISIT) {
+            time_callee(making, own);
+        }
+        making->cut.count += own->is_cut;
+        making->cut.ns += own->cut_ns;
         if (cpti_spans_has(making->spans, own->span, CPTI_SPAN_IS_WAIT)) {
             call->outcome = CPT_CALL_KIND;
             call->kind =
@@ -612,9 +656,6 @@ static cpt_status finish_visit(struct making *making, struct visit *visit,
         }
         call->name = name_of(making, own->span);
         status = call->name.data != NULL ? CPT_OK : CPT_NO_MEMORY;
-        if (own->callee != NO_VISIT) {
-            time_callee(making, own);
-        }
     }
     return status;
 }

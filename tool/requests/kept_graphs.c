@@ -305,6 +305,9 @@ static void tell_left(const struct cpti_kept_options *options,
                   counts->fragments,
                   options->selection != NULL ? "; --include-fragments takes them" : "");
     }
+    if (counts->empty != 0) {
+        cpti_warn("traces left out that took no time: %" PRIu64, counts->empty);
+    }
     if (counts->others != 0) {
         cpti_warn("traces that are left out, as they do not fit together, or are too "
                   "large: %" PRIu64,
@@ -334,7 +337,8 @@ void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
     if (counts->cut != 0) {
         char text[32];
 
-        (void)printf("; calls cut where they overlap others: %" PRIu64 ", by %s ms",
+        (void)printf("; calls cut to their caller or to the next call: %" PRIu64
+                     ", by %s ms",
                      counts->cut, cpti_ms((double)counts->cut_ns, text));
     }
     (void)printf("\n");

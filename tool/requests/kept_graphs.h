@@ -58,6 +58,7 @@ struct cpti_kept_counts {
     uint64_t forced;     /* it has them, but tracing was forced */
     uint64_t fragments;  /* it has them, but they are fragments */
     uint64_t others;     /* traces that do not fit together, or are too large */
+    uint64_t empty;      /* traces that took no time */
     uint64_t inferred;   /* of the requests, those in which it is inferred who waited */
     uint64_t cut;        /* calls of these that lost time, see cpti_spans_cut … */
     uint64_t cut_ns;     /* … and how much */

@@ -104,6 +104,11 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
         return CPT_OK;
     }
     status = cpti_spans_resolve(kept->spans, &report);
+    if (status == CPT_OK &&
+        cpti_spans_at(kept->spans, cpti_spans_root(kept->spans))->duration_ns == 0) {
+        kept->counts->empty++;
+        return CPT_OK;
+    }
     if (status == CPT_OK) {
         status = cpti_spans_walk(kept->spans, CPTI_SPANS_EXACT);
     }

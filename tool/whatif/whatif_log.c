@@ -5,6 +5,7 @@
 
 #include "tool/base/files.h"
 #include "tool/base/command.h"
+#include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -53,12 +54,19 @@ static cpt_status add_request(struct writing *writing,
     const struct cpt_bytes entry = cpt_names_at(set->names, set->entry[request]);
     const struct cpt_bytes service = cpt_name_service(entry);
     const size_t skipped = service.bytes != 0 ? service.bytes + 2 : 0;
+    const enum cpt_evidence evidence = set->evidence[request];
+    const struct cpt_attribute attribute = {
+        .key = cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE),
+        .type = CPT_ATTRIBUTE_TEXT,
+        .value = {.text = cpt_bytes_of(cpt_evidence_word(evidence))}};
     struct cpt_record record = {.start_unix_ns = set->start_ns[request],
                                 .probability = 1 / set->weight[request],
                                 .service = service,
                                 .method = {entry.data + skipped, entry.bytes - skipped},
                                 .entry = entry,
                                 .is_random = 1,
+                                .attributes = &attribute,
+                                .attribute_count = evidence != CPT_EVIDENCE_RECORDED,
                                 .path = writing->path};
     cpt_status status = CPT_OK;
 

@@ -49,6 +49,7 @@ static cpt_status grow(struct cpti_whatif_set *set)
         {(void **)&set->weight, &set->weight_capacity, sizeof *set->weight},
         {(void **)&set->recorded_ns, &set->recorded_capacity, sizeof *set->recorded_ns},
         {(void **)&set->start_ns, &set->start_capacity, sizeof *set->start_ns},
+        {(void **)&set->evidence, &set->evidence_capacity, sizeof *set->evidence},
         {(void **)&set->entry, &set->entry_capacity, sizeof *set->entry}};
     cpt_status status = CPT_OK;
 
@@ -84,6 +85,7 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
         set->weight[set->count] = graph->probability > 0 ? 1 / graph->probability : 1;
         set->recorded_ns[set->count] = cpt_whatif_recorded_ns(set->whatif, set->count);
         set->start_ns[set->count] = graph->start_unix_ns;
+        set->evidence[set->count] = (unsigned char)graph->recorded->evidence;
         set->inexact_count += set->recorded_ns[set->count] != graph->latency_ns;
         set->part_count += parts;
         set->count++;
@@ -135,6 +137,7 @@ void cpti_whatif_set_deinit(struct cpti_whatif_set *set)
     cpt_alloc_free(NULL, set->weight);
     cpt_alloc_free(NULL, set->recorded_ns);
     cpt_alloc_free(NULL, set->start_ns);
+    cpt_alloc_free(NULL, set->evidence);
     cpt_alloc_free(NULL, set->entry);
 }
 

@@ -25,9 +25,11 @@ struct cpti_whatif_set {
     double *weight; /* requests that it stands for */
     uint64_t *recorded_ns;
     uint64_t *start_ns;
-    cpt_name_id *entry; /* of names */
+    unsigned char *evidence; /* enum cpt_evidence */
+    cpt_name_id *entry;      /* of names */
     size_t count;
-    size_t weight_capacity, recorded_capacity, start_capacity, entry_capacity;
+    size_t weight_capacity, recorded_capacity, start_capacity, evidence_capacity,
+        entry_capacity;
 };
 
 /* Reads the requests of @files that @selection selects (NULL: all), of at most

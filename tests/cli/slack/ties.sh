@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# calls that end in one moment, and what begins then: the graph of spans has the walk's
+# path, whatever the ids are. A call that takes no time hides none that ended just then
+trace() { # trace SPAN,SERVICE,START,END...: a request of 1 ms and its calls, in µs
+    printf '{"data": [{"traceID": "1", "processes": {'
+    for call in "$@"; do
+        printf '"%s": {"serviceName": "%s"}, ' "$(echo "$call" | cut -d, -f2)" "$(echo "$call" | cut -d, -f2)"
+    done
+    printf '"A": {"serviceName": "A"}}, "spans": [{"traceID": "1", "spanID": "1", "operationName": "/", '
+    printf '"processID": "A", "startTime": 1000, "duration": 1000}'
+    for call in "$@"; do
+        echo "$call" | {
+            IFS=, read -r span service start end
+            printf ', {"traceID": "1", "spanID": "%s", "operationName": "get", "processID": "%s", ' "$span" "$service"
+            printf '"startTime": %d, "duration": %d, ' $((1000 + start)) $((end - start))
+            printf '"references": [{"refType": "CHILD_OF", "spanID": "1"}]}'
+        }
+    done
+    printf ']}]}\n'
+}
+both() {
+    trace "$@" >spans.json
+    echo "== $*"
+    cpt slack --columns name,path_ns,gain_ns spans.json
+}
+both 3,X,100,600 2,Z,600,600
+both 2,X,100,600 3,Z,600,600
+both 3,X,100,600 2,Z,600,600 4,Y,600,900
+both 2,X,100,600 3,Y,300,600
+both 3,X,100,600 2,Y,300,600
+echo "== an overlap just behind the start is cut, too, and a call that is cut counts once"
+both 2,X,1,5 3,Y,4,9
+both 2,X,100,1200
