@@ -3,7 +3,11 @@
 /* weighted.c - see weighted.h */
 #include "tool/base/weighted.h"
 
+#include "tool/base/output.h"
+
 #include <math.h>
+
+static const double CONFIDENCE = 0.95;
 
 double cpti_weight_of(double probability)
 {
@@ -62,4 +66,24 @@ struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
         mean.skewness = third / pow(second, 1.5);
     }
     return mean;
+}
+
+void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell)
+{
+    double low_ns = 0;
+    double high_ns = 0;
+    char low[32];
+    char high[32];
+
+    if (part == CPTI_MEAN) {
+        cpti_cell_number(cell, mean->mean_ns);
+        return;
+    }
+    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    if (part != CPTI_MEAN_INTERVAL) {
+        cpti_cell_number(cell, part == CPTI_MEAN_LOW ? low_ns : high_ns);
+    } else if (isfinite(low_ns) && isfinite(high_ns)) {
+        cpti_cell_format(cell, "%s to %s", cpti_ms(low_ns, low),
+                         cpti_ms(high_ns, high));
+    }
 }

@@ -16,10 +16,9 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/folds/tally.h"
 #include "tool/requests/kept_graphs.h"
-#include "tool/print/tree_print.h"
 #include "tool/select/select.h"
 #include "cpt/cpt_busy.h"
 #include "cpt/cpt_dag.h"
@@ -29,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRINTED_MAX = 40, GROUPS_MAX = 64 };
+enum { GROUPS_MAX = 64 };
 
 /* Names of a row, and its sums of weight * ns. */
 enum { FRAME, GROUP };
@@ -53,6 +52,7 @@ struct busy {
     uint64_t request_count;
     struct cpti_kept_options kept;
     struct cpti_kept_counts counts;
+    struct cpti_view view;
 };
 
 /* What is measured of one request. */
@@ -236,7 +236,7 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     return status;
 }
 
-/* --- Printing --- */
+/* --- Order --- */
 
 static int compare_names(const struct busy *busy, cpt_name_id left, cpt_name_id right)
 {
@@ -294,45 +294,112 @@ static double rest_of(const struct busy *busy, size_t row_max)
     return time;
 }
 
-static void put_group(struct cpti_json *json, const struct busy *busy,
-                      const struct group *group)
+/* --- Columns --- */
+
+enum { NAME, VALUE, REQUESTS, LATENCY, BUSY, OF_BLOCKING, OF_HIDDEN };
+
+static void put_value(const struct busy *busy, const struct group *group,
+                      struct cpti_cell *cell)
 {
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
     if (busy->by != NULL) {
-        cpti_json_bytes(json, "value", cpt_names_at(busy->names, group->value));
-    } else {
-        cpti_json_null(json, "value");
+        cpti_cell_text(cell, cpt_names_at(busy->names, group->value));
     }
-    cpti_json_unsigned(json, "requests", group->weights.count);
-    cpti_json_ns(json, "latency_ns", mean_of(group, group->latency));
-    cpti_json_ns(json, "busy_ns", mean_of(group, group->busy));
-    cpti_json_ns(json, "blocking_ns", mean_of(group, group->ran[BLOCKING]));
-    cpti_json_ns(json, "hidden_ns", mean_of(group, group->ran[HIDDEN]));
-    cpti_json_close(json);
 }
 
-static void put_row(struct cpti_json *json, const struct busy *busy,
-                    const struct cpti_tally_row *row)
+static void get_of_group(const void *context, const void *row, unsigned what,
+                         struct cpti_cell *cell)
 {
-    const struct group *group = group_of_row(busy, row);
-    const struct cpt_mean mean = cpti_sums_mean(&row->sums, &group->weights);
+    const struct group *group = row;
+    const double times[] = {[LATENCY] = group->latency,
+                            [BUSY] = group->busy,
+                            [OF_BLOCKING] = group->ran[BLOCKING],
+                            [OF_HIDDEN] = group->ran[HIDDEN]};
 
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "name", cpt_names_at(busy->names, row->names[FRAME]));
-    if (busy->by != NULL) {
-        cpti_json_bytes(json, "value", cpt_names_at(busy->names, group->value));
+    if (what == VALUE) {
+        put_value(context, group, cell);
+    } else if (what == REQUESTS) {
+        cpti_cell_count(cell, group->weights.count);
     } else {
-        cpti_json_null(json, "value");
+        cpti_cell_number(cell, mean_of(group, times[what]));
     }
-    cpti_json_unsigned(json, "requests", row->request_count);
-    cpti_json_ns(json, "normalised_ns", mean.mean_ns);
-    cpti_interval_json(json, "low_ns", "high_ns", &mean);
-    cpti_json_ns(json, "blocking_ns", mean_of(group, row->more[BLOCKING]));
-    cpti_json_ns(json, "hidden_ns", mean_of(group, row->more[HIDDEN]));
-    cpti_json_close(json);
 }
+
+static void get_mean(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const struct cpti_tally_row *own = row;
+    const struct cpt_mean mean =
+        cpti_sums_mean(&own->sums, &group_of_row(context, own)->weights);
+
+    cpti_mean_cell(&mean, what, cell);
+}
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct busy *busy = context;
+    const struct cpti_tally_row *own = row;
+    const struct group *group = group_of_row(busy, own);
+
+    switch (what) {
+    case NAME:
+        cpti_cell_text(cell, cpt_names_at(busy->names, own->names[FRAME]));
+        return;
+    case VALUE:
+        put_value(busy, group, cell);
+        return;
+    default:
+        cpti_cell_number(
+            cell, mean_of(group, own->more[what == OF_HIDDEN ? HIDDEN : BLOCKING]));
+    }
+}
+
+static const struct cpti_column group_columns[] = {
+    {"value", "value", CPTI_COLUMN_NAME, get_of_group, VALUE},
+    {"requests", "requests", CPTI_COLUMN_COUNT, get_of_group, REQUESTS},
+    {"latency_ns", "latency ms", CPTI_COLUMN_NS, get_of_group, LATENCY},
+    {"busy_ns", "busy ms", CPTI_COLUMN_NS, get_of_group, BUSY},
+    {"blocking_ns", "blocking ms", CPTI_COLUMN_NS, get_of_group, OF_BLOCKING},
+    {"hidden_ns", "hidden ms", CPTI_COLUMN_NS, get_of_group, OF_HIDDEN},
+    {0},
+};
+
+static const struct cpti_relation group_relation = {
+    "groups", group_columns, "requests,latency_ns,busy_ns,blocking_ns,hidden_ns,value"};
+
+static const struct cpti_column columns[] = {
+    {"name", "task", CPTI_COLUMN_NAME, get, NAME, "the task"},
+    {"value", "value", CPTI_COLUMN_NAME, get, VALUE, "that of --by"},
+    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct cpti_tally_row, request_count), "that have it"},
+    {"normalised_ns", "normalised ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN,
+     "its share of the time in which the request ran"},
+    {"low_ns", "from", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_LOW,
+     "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_mean, CPTI_MEAN_INTERVAL,
+     "both ends of it, in tables", true},
+    {"blocking_ns", "blocking ms", CPTI_COLUMN_NS, get, OF_BLOCKING,
+     "in which it ran on the critical path"},
+    {"hidden_ns", "hidden ms", CPTI_COLUMN_NS, get, OF_HIDDEN,
+     "in which it ran off the path"},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "frames", columns, "normalised_ns,interval,blocking_ns,hidden_ns,value,name"};
+
+/* Without the value, if all requests are one group. */
+#define SHOWN_OF_ALL  "normalised_ns,interval,blocking_ns,hidden_ns,name"
+#define GROUPS_OF_ALL "requests,latency_ns,busy_ns,blocking_ns,hidden_ns"
+
+static struct cpti_view view_of_groups(const struct busy *busy)
+{
+    return cpti_view_beside(&busy->view, &group_relation,
+                            busy->by != NULL ? NULL : GROUPS_OF_ALL);
+}
+
+/* --- Printing --- */
 
 static size_t rest_count(const struct busy *busy, size_t row_max)
 {
@@ -341,6 +408,9 @@ static size_t rest_count(const struct busy *busy, size_t row_max)
 
 static void put(const struct busy *busy, size_t row_max)
 {
+    const struct cpti_view groups_view = view_of_groups(busy);
+    const struct cpti_rows groups = CPTI_ROWS(busy->groups, busy->group_count, busy);
+    const struct cpti_rows frames = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy);
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
@@ -348,18 +418,8 @@ static void put(const struct busy *busy, size_t row_max)
     cpti_json_unsigned(&json, "without_notes", busy->counts.others);
     cpti_kept_put_evidence(&json, &busy->counts);
     cpti_json_unsigned(&json, "not_selected", busy->counts.unselected);
-    cpti_json_open(&json, "groups", '[');
-    for (size_t i = 0; i < busy->group_count; i++) {
-        put_group(&json, busy, &busy->groups[i]);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    cpti_json_open(&json, "frames", '[');
-    for (size_t i = 0; i < busy->rows.count && i < row_max; i++) {
-        put_row(&json, busy, &busy->rows.rows[i]);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
+    cpti_relation_json(&groups_view, &groups, groups.count, &json);
+    cpti_relation_json(&busy->view, &frames, row_max, &json);
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest_count(busy, row_max));
@@ -369,80 +429,26 @@ static void put(const struct busy *busy, size_t row_max)
     cpti_json_close(&json);
 }
 
-static void put_cell(struct cpti_table *table, double ns)
-{
-    char text[32];
-
-    cpti_table_cell(table, "%s", cpti_ms(ns, text));
-}
-
-static const char *name_text(const struct busy *busy, cpt_name_id id)
-{
-    return cpti_quoted_bytes(cpt_names_at(busy->names, id));
-}
-
-static int print_groups(const struct busy *busy)
-{
-    static const char *const headings[] = {"requests",    "latency ms", "busy ms",
-                                           "blocking ms", "hidden ms",  "value"};
-    struct cpti_table table = cpti_table_of(headings, busy->by != NULL ? 6 : 5);
-
-    for (size_t i = 0; i < busy->group_count; i++) {
-        const struct group *group = &busy->groups[i];
-
-        cpti_table_cell(&table, "%" PRIu64, group->weights.count);
-        put_cell(&table, mean_of(group, group->latency));
-        put_cell(&table, mean_of(group, group->busy));
-        put_cell(&table, mean_of(group, group->ran[BLOCKING]));
-        put_cell(&table, mean_of(group, group->ran[HIDDEN]));
-        if (busy->by != NULL) {
-            cpti_table_cell(&table, "%s", name_text(busy, group->value));
-        }
-    }
-    return cpti_table_print(&table);
-}
-
-static int print_frames(const struct busy *busy, size_t most)
-{
-    const char *const headings[] = {"normalised ms",
-                                    "95 % interval",
-                                    "blocking ms",
-                                    "hidden ms",
-                                    busy->by != NULL ? "value" : "task",
-                                    "task"};
-    struct cpti_table table = cpti_table_of(headings, busy->by != NULL ? 6 : 5);
-
-    for (size_t i = 0; i < busy->rows.count && i < most; i++) {
-        const struct cpti_tally_row *row = &busy->rows.rows[i];
-        const struct group *group = group_of_row(busy, row);
-        const struct cpt_mean mean = cpti_sums_mean(&row->sums, &group->weights);
-
-        put_cell(&table, mean.mean_ns);
-        cpti_sums_put_interval(&table, &mean);
-        put_cell(&table, mean_of(group, row->more[BLOCKING]));
-        put_cell(&table, mean_of(group, row->more[HIDDEN]));
-        if (busy->by != NULL) {
-            cpti_table_cell(&table, "%s", name_text(busy, group->value));
-        }
-        cpti_table_cell(&table, "%s", name_text(busy, row->names[FRAME]));
-    }
-    return cpti_table_print(&table);
-}
-
 static int print(const struct busy *busy, size_t row_max)
 {
-    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
+    enum { PRINTED_MAX = 40 };
+    const size_t most = cpti_view_rows(&busy->view, row_max, PRINTED_MAX);
+    const bool is_for_people = cpti_view_is_for_people(&busy->view);
+    const struct cpti_view groups_view = view_of_groups(busy);
+    const struct cpti_rows groups = CPTI_ROWS(busy->groups, busy->group_count, busy);
+    const struct cpti_rows frames = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy);
     int status = CPTI_EXIT_DONE;
     char text[32];
 
-    cpti_kept_print_evidence(&busy->counts);
-    status = print_groups(busy);
-
-    (void)printf("\n");
-    if (status == CPTI_EXIT_DONE) {
-        status = print_frames(busy, most);
+    if (is_for_people) {
+        cpti_kept_print_evidence(&busy->counts);
+        status = cpti_relation_print(&groups_view, &groups, groups.count);
+        (void)printf("\n");
     }
-    if (rest_count(busy, most) != 0) {
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_relation_print(&busy->view, &frames, most);
+    }
+    if (is_for_people && rest_count(busy, most) != 0) {
         (void)printf("%zu more row%s: %s ms normalised\n", rest_count(busy, most),
                      rest_count(busy, most) == 1 ? "" : "s",
                      cpti_ms(rest_of(busy, most), text));
@@ -455,7 +461,6 @@ static int print(const struct busy *busy, size_t row_max)
 /* The context of struct cpti_capped. */
 struct shown {
     const struct busy *busy;
-    bool is_json;
     bool is_capped; /* the rest is told */
 };
 
@@ -463,16 +468,16 @@ static int show_rows(void *context, size_t row_max)
 {
     const struct shown *shown = context;
 
-    if (!shown->is_json) {
+    if (shown->busy->view.format != CPTI_FORMAT_JSON) {
         return print(shown->busy, row_max);
     }
     put(shown->busy, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
-static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
+static int show(struct busy *busy, uint64_t bytes_max)
 {
-    struct shown shown = {busy, is_json, bytes_max != 0};
+    struct shown shown = {busy, bytes_max != 0};
     const struct cpti_capped capped = {.bytes_max = bytes_max,
                                        .print = show_rows,
                                        .context = &shown,
@@ -483,17 +488,19 @@ static int show(struct busy *busy, bool is_json, uint64_t bytes_max)
     }
     qsort_r(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time, busy);
     qsort_r(busy->groups, busy->group_count, sizeof *busy->groups, by_value, busy);
+    cpti_relation_sort(&busy->view, busy->rows.rows, busy->rows.count,
+                       sizeof *busy->rows.rows, busy);
     return cpti_capped_print(&capped);
 }
 
-static int gather(struct busy *busy, bool is_json, uint64_t bytes_max)
+static int gather(struct busy *busy, uint64_t bytes_max)
 {
     int status = CPTI_EXIT_FAILED;
 
     busy->names = cpt_names_new(NULL);
     if (cpti_tally_init(&busy->rows) && busy->names != NULL) {
         status = cpti_kept_graphs(&busy->kept, &busy->counts);
-        status = cpti_exit_last(status, show(busy, is_json, bytes_max));
+        status = cpti_exit_last(status, show(busy, bytes_max));
     } else {
         status = cpti_failed("out of memory");
     }
@@ -516,10 +523,14 @@ static int run(const struct cpti_arguments *arguments)
                                   .visit = add_graph,
                                   .context = &busy}};
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &relation,
+                                busy.by != NULL ? NULL : SHOWN_OF_ALL, &busy.view);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_kept_selection(arguments, &busy.kept.selection);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = gather(&busy, cpti_has(arguments, "json"), bytes_max);
+        status = gather(&busy, bytes_max);
     }
     cpti_kept_selection_free(busy.kept.selection);
     return status;
@@ -548,7 +559,7 @@ const struct cpti_command cpti_command_busy = {
     .question = "Which tasks kept the processors busy, also off the path?",
     .needs = "graph logs of services, or spans",
     .usages = {"[OPTION]... FILE..."},
-    .options = {options, cpti_select_options},
+    .options = {options, cpti_view_options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

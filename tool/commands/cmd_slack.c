@@ -13,6 +13,7 @@
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/table/json_write.h"
+#include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/table/relation.h"
@@ -275,9 +276,9 @@ static void print_requests(const struct slack *slack)
 
 /* --- Columns --- */
 
-/* What a column has: of one of the means, or of the row itself. */
-enum { GAIN, DRAG, PATH, MEAN = 0, LOW = 1, HIGH = 2, WHICH = 3 };
-enum { SLACK, FREE, SLACK_IS_LEAST, DRAG_IS_LEAST };
+/* What a column has: a mean and which part of it, or something of the row itself. */
+enum { GAIN, DRAG, PATH };
+enum { NAME, KIND, INTERVAL, SLACK, FREE, SLACK_IS_LEAST, DRAG_IS_LEAST };
 
 static void get_mean(const void *context, const void *row, unsigned what,
                      struct cpti_cell *cell)
@@ -286,102 +287,73 @@ static void get_mean(const void *context, const void *row, unsigned what,
     const struct row *own = row;
     const struct cpti_weighted *values[] = {&own->gain, &own->drag, &own->path};
     const struct cpt_mean mean =
-        cpti_weighted_mean(values[what / WHICH], &slack->requests);
-    double low_ns = 0;
-    double high_ns = 0;
+        cpti_weighted_mean(values[what / CPTI_MEAN_PARTS], &slack->requests);
 
-    cpt_mean_interval(&mean, CPTI_CONFIDENCE, &low_ns, &high_ns);
-    cell->is_known = true;
-    cell->number = what % WHICH == MEAN  ? mean.mean_ns
-                   : what % WHICH == LOW ? low_ns
-                                         : high_ns;
+    cpti_mean_cell(&mean, what % CPTI_MEAN_PARTS, cell);
 }
 
-static void get_interval(const void *context, const void *row, unsigned what,
-                         struct cpti_cell *cell)
-{
-    (void)what;
-    cell->is_known = true;
-    cell->text = cpt_bytes_of(
-        interval_of(context, &((const struct row *)row)->gain, cell->room));
-}
-
-/* Means over the requests whose response waited for the frame. */
-static void get_float(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
-{
-    const struct row *own = row;
-
-    (void)context;
-    cell->is_known = own->needed_weight != 0;
-    cell->number = (what == SLACK ? own->slack : own->free) / own->needed_weight;
-}
-
-static void get_least(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
-{
-    (void)context;
-    cell->is_known = true;
-    cell->count = (((const struct row *)row)->flags & what) != 0;
-}
-
-static void get_requests(const void *context, const void *row, unsigned what,
-                         struct cpti_cell *cell)
-{
-    (void)context;
-    (void)what;
-    cell->is_known = true;
-    cell->count = ((const struct row *)row)->request_count;
-}
-
-static void get_kind(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
-{
-    (void)context;
-    (void)what;
-    cell->is_known = true;
-    cell->text = cpt_bytes_of(kind_words[((const struct row *)row)->kind]);
-}
-
-static void get_name(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
     const struct slack *slack = context;
+    const struct row *own = row;
 
-    (void)what;
-    cell->is_known = true;
-    cell->text = cpt_names_at(slack->names, ((const struct row *)row)->name);
+    switch (what) {
+    case NAME:
+        cpti_cell_text(cell, cpt_names_at(slack->names, own->name));
+        return;
+    case KIND:
+        cpti_cell_text(cell, cpt_bytes_of(kind_words[own->kind]));
+        return;
+    case INTERVAL:
+        cpti_cell_text(cell, cpt_bytes_of(interval_of(slack, &own->gain, cell->room)));
+        return;
+    case SLACK_IS_LEAST:
+        cpti_cell_count(cell, (own->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
+        return;
+    case DRAG_IS_LEAST:
+        cpti_cell_count(cell, (own->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
+        return;
+    default: /* means over the requests whose response waited for the frame */
+        if (own->needed_weight != 0) {
+            cpti_cell_number(cell, (what == SLACK ? own->slack : own->free) /
+                                       own->needed_weight);
+        }
+    }
 }
 
 static const struct cpti_column columns[] = {
-    {"name", "frame", CPTI_COLUMN_NAME, get_name, 0, "the frame", false},
-    {"kind", "kind", CPTI_COLUMN_TEXT, get_kind, 0, "what it spent its time on", false},
-    {"requests", "requests", CPTI_COLUMN_COUNT, get_requests, 0, "that have it", false},
-    {"gain_ns", "gain ms", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + MEAN,
-     "by how much the response would come earlier if it took no time", false},
-    {"gain_low_ns", "gain from", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + LOW,
-     "the 95 % interval of that", false},
-    {"gain_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *GAIN + HIGH, NULL, false},
-    {"gain_interval", "95% interval", CPTI_COLUMN_TEXT, get_interval, 0,
+    {"name", "frame", CPTI_COLUMN_NAME, get, NAME, "the frame"},
+    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "what it spent its time on"},
+    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct row, request_count), "that have it"},
+    {"gain_ns", "gain ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *GAIN + CPTI_MEAN,
+     "by how much the response would come earlier if it took no time"},
+    {"gain_low_ns", "gain from", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *GAIN + CPTI_MEAN_LOW, "the 95 % interval of that"},
+    {"gain_high_ns", "to", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *GAIN + CPTI_MEAN_HIGH},
+    {"gain_interval", "95% interval", CPTI_COLUMN_TEXT, get, INTERVAL,
      "both ends of it, in tables", true},
-    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + MEAN,
-     "the gain of its piece that would give most", false},
-    {"drag_low_ns", "drag from", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + LOW, NULL,
-     false},
-    {"drag_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *DRAG + HIGH, NULL, false},
-    {"path_ns", "path ms", CPTI_COLUMN_NS, get_mean, WHICH *PATH + MEAN,
-     "its time on the critical path", false},
-    {"path_low_ns", "path from", CPTI_COLUMN_NS, get_mean, WHICH *PATH + LOW, NULL,
-     false},
-    {"path_high_ns", "to", CPTI_COLUMN_NS, get_mean, WHICH *PATH + HIGH, NULL, false},
-    {"slack_ns", "slack ms", CPTI_COLUMN_NS, get_float, SLACK,
-     "how much longer it could take before the response comes later", false},
-    {"free_ns", "free ms", CPTI_COLUMN_NS, get_float, FREE,
-     "… before anything else is delayed", false},
-    {"slack_is_least", "slack is least", CPTI_COLUMN_FLAG, get_least,
-     CPT_DAG_SLACK_AT_LEAST, "a wait behind it ended with the first of several", false},
-    {"drag_is_least", "drag is least", CPTI_COLUMN_FLAG, get_least,
-     CPT_DAG_DRAG_AT_LEAST, NULL, false},
+    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *DRAG + CPTI_MEAN,
+     "the gain of its piece that would give most"},
+    {"drag_low_ns", "drag from", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *DRAG + CPTI_MEAN_LOW},
+    {"drag_high_ns", "to", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *DRAG + CPTI_MEAN_HIGH},
+    {"path_ns", "path ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *PATH + CPTI_MEAN,
+     "its time on the critical path"},
+    {"path_low_ns", "path from", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *PATH + CPTI_MEAN_LOW},
+    {"path_high_ns", "to", CPTI_COLUMN_NS, get_mean,
+     CPTI_MEAN_PARTS *PATH + CPTI_MEAN_HIGH},
+    {"slack_ns", "slack ms", CPTI_COLUMN_NS, get, SLACK,
+     "how much longer it could take before the response comes later"},
+    {"free_ns", "free ms", CPTI_COLUMN_NS, get, FREE,
+     "… before anything else is delayed"},
+    {"slack_is_least", "slack is least", CPTI_COLUMN_FLAG, get, SLACK_IS_LEAST,
+     "a wait behind it ended with the first of several"},
+    {"drag_is_least", "drag is least", CPTI_COLUMN_FLAG, get, DRAG_IS_LEAST},
     {0},
 };
 
@@ -398,8 +370,7 @@ static void put(const struct slack *slack, size_t row_max)
 {
     static const char *const latency[] = {"latency_ns", "latency_low_ns",
                                           "latency_high_ns"};
-    const struct cpti_rows rows = {slack->rows, slack->row_count, sizeof *slack->rows,
-                                   slack};
+    const struct cpti_rows rows = CPTI_ROWS(slack->rows, slack->row_count, slack);
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
@@ -423,19 +394,18 @@ static void put(const struct slack *slack, size_t row_max)
 
 static int print(const struct slack *slack, size_t row_max)
 {
-    const bool is_csv = slack->view.format == CPTI_FORMAT_CSV;
-    const size_t most = row_max < PRINTED_MAX || is_csv ? row_max : PRINTED_MAX;
-    const struct cpti_rows rows = {slack->rows, slack->row_count, sizeof *slack->rows,
-                                   slack};
+    const bool is_for_people = cpti_view_is_for_people(&slack->view);
+    const size_t most = cpti_view_rows(&slack->view, row_max, PRINTED_MAX);
+    const struct cpti_rows rows = CPTI_ROWS(slack->rows, slack->row_count, slack);
     char text[32];
 
-    if (!is_csv) {
+    if (is_for_people) {
         print_requests(slack);
     }
     if (cpti_relation_print(&slack->view, &rows, most) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    if (slack->row_count > most && !is_csv) {
+    if (slack->row_count > most && is_for_people) {
         (void)printf("%zu more row%s: %s ms of the path\n", rest_count(slack, most),
                      rest_count(slack, most) == 1 ? "" : "s",
                      cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));

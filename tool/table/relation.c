@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,9 +80,14 @@ static int choose(struct cpti_view *view, const char *keys)
                                    : cpti_usage("--columns wants a column");
 }
 
-/* All columns for programs. */
-static void choose_all(struct cpti_view *view)
+/* Those of tables, @shown or the relation's; for programs all that are not for people
+ * alone. */
+static void choose_own(struct cpti_view *view, const char *shown)
 {
+    if (cpti_view_is_for_people(view)) {
+        (void)choose(view, shown != NULL ? shown : view->relation->shown);
+        return;
+    }
     for (const struct cpti_column *column = view->relation->columns;
          column->key != NULL; column++) {
         if (!column->is_for_people) {
@@ -114,7 +120,7 @@ int cpti_view_read(const struct cpti_arguments *arguments,
     const char *sort = cpti_value(arguments, "sort");
     int status = CPTI_EXIT_DONE;
 
-    *view = (struct cpti_view){.relation = relation, .is_chosen = columns != NULL};
+    *view = (struct cpti_view){.relation = relation};
     status = read_format(arguments, &view->format);
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -125,16 +131,76 @@ int cpti_view_read(const struct cpti_arguments *arguments,
             return refuse_column(relation, sort, strlen(sort), true);
         }
     }
-    if (columns == NULL && view->format >= CPTI_FORMAT_CSV) {
-        choose_all(view);
-        return CPTI_EXIT_DONE;
+    if (columns != NULL) {
+        return choose(view, columns);
     }
-    return choose(view, columns != NULL ? columns
-                        : shown != NULL ? shown
-                                        : relation->shown);
+    choose_own(view, shown);
+    return CPTI_EXIT_DONE;
+}
+
+struct cpti_view cpti_view_beside(const struct cpti_view *view,
+                                  const struct cpti_relation *relation,
+                                  const char *shown)
+{
+    struct cpti_view beside = {.relation = relation, .format = view->format};
+
+    choose_own(&beside, shown);
+    return beside;
+}
+
+bool cpti_view_is_for_people(const struct cpti_view *view)
+{
+    return view->format <= CPTI_FORMAT_MARKDOWN;
+}
+
+size_t cpti_view_rows(const struct cpti_view *view, size_t row_max, size_t people_max)
+{
+    return cpti_view_is_for_people(view) && row_max > people_max ? people_max : row_max;
 }
 
 /* --- Values --- */
+
+void cpti_cell_text(struct cpti_cell *cell, struct cpt_bytes text)
+{
+    cell->is_known = true;
+    cell->text = text;
+}
+
+void cpti_cell_format(struct cpti_cell *cell, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(cell->room, sizeof cell->room, format, arguments);
+    va_end(arguments);
+    cpti_cell_text(cell, cpt_bytes_of(cell->room));
+}
+
+void cpti_cell_count(struct cpti_cell *cell, uint64_t count)
+{
+    cell->is_known = true;
+    cell->count = count;
+}
+
+void cpti_cell_number(struct cpti_cell *cell, double number)
+{
+    cell->is_known = true;
+    cell->number = number;
+}
+
+void cpti_field_number(const void *context, const void *row, unsigned what,
+                       struct cpti_cell *cell)
+{
+    (void)context;
+    cpti_cell_number(cell, *(const double *)((const char *)row + what));
+}
+
+void cpti_field_count(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    (void)context;
+    cpti_cell_count(cell, *(const uint64_t *)((const char *)row + what));
+}
 
 static void take(const struct cpti_column *column, const void *context, const void *row,
                  struct cpti_cell *value)
@@ -171,6 +237,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     case CPTI_COLUMN_NAME:
         return cpti_compare_bytes(a.text, b.text);
     case CPTI_COLUMN_COUNT:
+    case CPTI_COLUMN_NS_WHOLE:
     case CPTI_COLUMN_FLAG:
         return (a.count < b.count) - (a.count > b.count);
     default:
@@ -208,6 +275,8 @@ static const char *cell_of(const struct cpti_column *column,
         return text;
     case CPTI_COLUMN_NS:
         return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
+    case CPTI_COLUMN_NS_WHOLE:
+        return cpti_ms((double)value->count, text);
     case CPTI_COLUMN_SHARE:
         (void)snprintf(text, CELL_BYTES, "%.1f%%", 100 * value->number);
         return text;
@@ -247,7 +316,9 @@ static void put(struct cpti_json *json, const char *key,
                 const struct cpti_column *column, const struct cpti_cell *value)
 {
     if (!value->is_known) {
-        cpti_json_null(json, key);
+        if (!value->is_none) {
+            cpti_json_null(json, key);
+        }
         return;
     }
     switch (column->kind) {
@@ -256,6 +327,7 @@ static void put(struct cpti_json *json, const char *key,
         cpti_json_bytes(json, key, value->text);
         return;
     case CPTI_COLUMN_COUNT:
+    case CPTI_COLUMN_NS_WHOLE:
         cpti_json_unsigned(json, key, value->count);
         return;
     case CPTI_COLUMN_NS:

@@ -25,20 +25,22 @@ enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 96 };
 
 /* What the values of a column are. */
 enum cpti_column_kind {
-    CPTI_COLUMN_TEXT,   /* words of ours */
-    CPTI_COLUMN_NAME,   /* text from outside, escaped for people */
-    CPTI_COLUMN_COUNT,  /* whole numbers */
-    CPTI_COLUMN_NS,     /* nanoseconds; milliseconds in tables */
-    CPTI_COLUMN_SHARE,  /* 0 to 1; per cent in tables */
-    CPTI_COLUMN_NUMBER, /* other numbers, of six digits */
-    CPTI_COLUMN_FLAG    /* yes or no */
+    CPTI_COLUMN_TEXT,     /* words of ours */
+    CPTI_COLUMN_NAME,     /* text from outside, escaped for people */
+    CPTI_COLUMN_COUNT,    /* whole numbers */
+    CPTI_COLUMN_NS,       /* nanoseconds; milliseconds in tables */
+    CPTI_COLUMN_NS_WHOLE, /* whole nanoseconds, likewise */
+    CPTI_COLUMN_SHARE,    /* 0 to 1; per cent in tables */
+    CPTI_COLUMN_NUMBER,   /* other numbers, of six digits */
+    CPTI_COLUMN_FLAG      /* yes or no */
 };
 
 /* One value. What is not set is not known: "-", an empty cell, null. */
 struct cpti_cell {
     bool is_known;
+    bool is_none;          /* not known, as it has no place here: no field in JSON */
     struct cpt_bytes text; /* of text and names; good until the next value is taken */
-    uint64_t count;        /* of counts, and 0 or 1 of flags */
+    uint64_t count;        /* of counts and whole ns, and 0 or 1 of flags */
     double number;         /* of the others */
     char room[CPTI_VALUE_BYTES]; /* for a text that has to be made */
 };
@@ -47,6 +49,19 @@ struct cpti_cell {
  * that one function serves several of them. */
 typedef void (*cpti_column_fn)(const void *context, const void *row, unsigned what,
                                struct cpti_cell *cell);
+
+/* These set it. */
+void cpti_cell_text(struct cpti_cell *cell, struct cpt_bytes text);
+void cpti_cell_format(struct cpti_cell *cell, const char *format, ...) CPT_PRINTF(2, 3);
+void cpti_cell_count(struct cpti_cell *cell, uint64_t count);
+void cpti_cell_number(struct cpti_cell *cell, double number);
+
+/* Getters of a field of the row, a double or a uint64_t, which is @what bytes behind
+ * its start. */
+void cpti_field_number(const void *context, const void *row, unsigned what,
+                       struct cpti_cell *cell);
+void cpti_field_count(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell);
 
 /* One column. The key NULL ends a list. */
 struct cpti_column {
@@ -73,6 +88,10 @@ struct cpti_rows {
     const void *context;
 };
 
+/* The @count rows of the array @items. */
+#define CPTI_ROWS(items, count, context)                                               \
+    ((struct cpti_rows){(items), (count), sizeof *(items), (context)})
+
 enum cpti_format {
     CPTI_FORMAT_TEXT = 0,
     CPTI_FORMAT_MARKDOWN,
@@ -84,13 +103,13 @@ enum cpti_format {
 struct cpti_view {
     const struct cpti_relation *relation;
     unsigned format; /* enum cpti_format */
-    bool is_chosen;  /* by --columns */
     const struct cpti_column *columns[CPTI_COLUMNS_MAX];
     size_t column_count;
     const struct cpti_column *sort; /* NULL: the order of the command */
 };
 
-/* --format, --columns and --sort, for commands that have one relation. */
+/* --format, --columns and --sort. Of a command with several relations, the last two are
+ * about the one with the most rows. */
 extern const struct cpti_option cpti_view_options[];
 
 /*
@@ -102,6 +121,18 @@ extern const struct cpti_option cpti_view_options[];
 int cpti_view_read(const struct cpti_arguments *arguments,
                    const struct cpti_relation *relation, const char *shown,
                    struct cpti_view *view);
+
+/* The view of another relation of the same command: in the same format, with the columns
+ * and the order that are its own. In CSV there is no place for it. */
+struct cpti_view cpti_view_beside(const struct cpti_view *view,
+                                  const struct cpti_relation *relation,
+                                  const char *shown);
+
+/* Whether people read it: there may be other lines around the rows. */
+bool cpti_view_is_for_people(const struct cpti_view *view);
+
+/* How many rows are printed of at most @row_max: people get @people_max. */
+size_t cpti_view_rows(const struct cpti_view *view, size_t row_max, size_t people_max);
 
 /* Puts the @count rows at @items of @bytes each into the order that --sort wants: the
  * largest numbers first, texts from A to Z, what is not known last; equal rows stay as
