@@ -38,8 +38,8 @@ void cpti_weighted_add(struct cpti_weighted *value, double weight, double x);
 struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
                                    const struct cpti_weights *weights);
 
-/* What a column may have of a mean: itself, an end of its 95 % interval, or both ends as
- * text, if they are known. */
+/* What a column may have of a mean: itself, an end of its 95 % interval, or both ends
+ * as text, if they are known. */
 enum { CPTI_MEAN, CPTI_MEAN_LOW, CPTI_MEAN_HIGH, CPTI_MEAN_INTERVAL, CPTI_MEAN_PARTS };
 void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell);
 

@@ -234,19 +234,25 @@ static int answer(struct cpti_whatif *whatif, const char *amount)
 static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *arguments,
                   struct cpti_selection *selection, uint64_t bytes_max)
 {
+    struct cpti_view view;
     const char *sweep = cpti_value(arguments, "sweep");
     const char *amount = sweep != NULL ? sweep : "50%";
     struct cpti_whatif_set set;
-    int status = cpti_whatif_set_read(&set, arguments->operands,
-                                      arguments->operand_count, selection, 0);
     int answered = CPTI_EXIT_DONE;
+    int status = cpti_view_read(
+        arguments, whatif->sweeps ? &cpti_whatif_gains : &cpti_whatif_shifts, NULL,
+        &view);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_whatif_set_read(&set, arguments->operands, arguments->operand_count,
+                                  selection, 0);
     if (set.count != 0) {
         whatif->set = &set;
         answered = answer(whatif, amount);
         if (answered == CPTI_EXIT_DONE) {
-            answered = cpti_whatif_print(whatif, amount, cpti_has(arguments, "json"),
-                                         bytes_max);
+            answered = cpti_whatif_print(whatif, amount, &view, bytes_max);
             status = cpti_exit_last(status, answered);
         } else {
             status = answered;
@@ -322,7 +328,7 @@ const struct cpti_command cpti_command_whatif = {
     .needs = "graph logs of services, or spans",
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
                "--best K [--sweep AMOUNT] [TERM]... FILE..."},
-    .options = {options, cpti_select_options},
+    .options = {options, cpti_view_options, cpti_select_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 2 * CPT_NAME_BYTES_MAX + 4 };
-
 const struct cpti_option cpti_view_options[] = {
     {"format", 0, "FORMAT", "text (the default), markdown, csv or json",
      "text markdown csv json"},
@@ -44,8 +42,9 @@ static const struct cpti_column *find_column(const struct cpti_relation *relatio
 static int refuse_column(const struct cpti_relation *relation, const char *key,
                          size_t bytes, bool is_sort)
 {
-    char name[CPTI_VALUE_BYTES];
-    char keys[CPTI_COLUMNS_MAX * CPTI_VALUE_BYTES / 2];
+    enum { KEY_BYTES = 64 };
+    char name[KEY_BYTES];
+    char keys[CPTI_COLUMNS_MAX * KEY_BYTES];
     size_t used = 0;
 
     (void)snprintf(name, sizeof name, "%.*s",
@@ -205,7 +204,9 @@ void cpti_field_count(const void *context, const void *row, unsigned what,
 static void take(const struct cpti_column *column, const void *context, const void *row,
                  struct cpti_cell *value)
 {
-    memset(value, 0, sizeof *value);
+    value->is_known = false;
+    value->is_none = false;
+    value->number = 0; /* of those that have none, for CSV */
     column->get(context, row, column->what, value);
 }
 
@@ -258,32 +259,32 @@ void cpti_relation_sort(const struct cpti_view *view, void *items, size_t count,
 /* --- Tables --- */
 
 static const char *cell_of(const struct cpti_column *column,
-                           const struct cpti_cell *value, char text[CELL_BYTES])
+                           const struct cpti_cell *value, char text[CPTI_VALUE_BYTES])
 {
     if (!value->is_known) {
         return "-";
     }
     switch (column->kind) {
     case CPTI_COLUMN_TEXT:
-        (void)snprintf(text, CELL_BYTES, "%.*s", (int)value->text.bytes,
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.*s", (int)value->text.bytes,
                        value->text.data);
         return text;
     case CPTI_COLUMN_NAME:
         return cpti_quoted_bytes(value->text);
     case CPTI_COLUMN_COUNT:
-        (void)snprintf(text, CELL_BYTES, "%" PRIu64, value->count);
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%" PRIu64, value->count);
         return text;
     case CPTI_COLUMN_NS:
         return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
     case CPTI_COLUMN_NS_WHOLE:
         return cpti_ms((double)value->count, text);
     case CPTI_COLUMN_SHARE:
-        (void)snprintf(text, CELL_BYTES, "%.1f%%", 100 * value->number);
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.1f%%", 100 * value->number);
         return text;
     case CPTI_COLUMN_FLAG:
         return value->count != 0 ? "yes" : "no";
     default:
-        (void)snprintf(text, CELL_BYTES, "%.6g", value->number);
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.6g", value->number);
         return text;
     }
 }
@@ -292,7 +293,7 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
                        size_t count)
 {
     const char *headings[CPTI_TABLE_COLUMNS_MAX];
-    char text[CELL_BYTES];
+    char text[CPTI_VALUE_BYTES];
     struct cpti_cell value;
     struct cpti_table table;
 

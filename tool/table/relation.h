@@ -21,7 +21,7 @@
 #include "tool/base/command.h"
 #include "tool/table/json_write.h"
 
-enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 96 };
+enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 2 * CPT_NAME_BYTES_MAX + 4 };
 
 /* What the values of a column are. */
 enum cpti_column_kind {
@@ -122,8 +122,8 @@ int cpti_view_read(const struct cpti_arguments *arguments,
                    const struct cpti_relation *relation, const char *shown,
                    struct cpti_view *view);
 
-/* The view of another relation of the same command: in the same format, with the columns
- * and the order that are its own. In CSV there is no place for it. */
+/* The view of another relation of the same command: in the same format, with the
+ * columns and the order that are its own. In CSV there is no place for it. */
 struct cpti_view cpti_view_beside(const struct cpti_view *view,
                                   const struct cpti_relation *relation,
                                   const char *shown);

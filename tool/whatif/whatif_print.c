@@ -5,15 +5,12 @@
 
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
-#include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
-enum { PRINTED_MAX = 20, EXECUTORS_MAX = 8, TEXT_BYTES = 2 * CPT_NAME_BYTES_MAX };
+enum { PRINTED_MAX = 20, EXECUTORS_MAX = 8 };
 
 static const char *const row_words[CPTI_WHATIF_ROWS] = {
     [CPTI_WHATIF_MEAN] = "mean", [CPTI_WHATIF_P50] = "p50", [CPTI_WHATIF_P99] = "p99"};
@@ -22,7 +19,7 @@ static const char *const row_words[CPTI_WHATIF_ROWS] = {
 struct shown {
     const struct cpti_whatif *whatif;
     const char *amount;
-    bool is_json;
+    const struct cpti_view *view;
     bool is_capped;
 };
 
@@ -31,19 +28,104 @@ static const char *queue_words(const struct cpti_whatif *whatif)
     return whatif->replays_queues ? "replayed" : "kept";
 }
 
-static void put_interval(struct cpti_json *json, const struct cpti_whatif_row *row)
+/* --- Columns --- */
+
+static void get_shift(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
 {
-    cpti_json_ns(json, "before_ns", row->before_ns);
-    cpti_json_ns(json, "after_ns", row->after_ns);
-    cpti_json_ns(json, "change_ns", row->change_ns);
-    if (isfinite(row->low_ns) && isfinite(row->high_ns)) {
-        cpti_json_ns(json, "low_ns", row->low_ns);
-        cpti_json_ns(json, "high_ns", row->high_ns);
-    } else {
-        cpti_json_null(json, "low_ns");
-        cpti_json_null(json, "high_ns");
-    }
+    const struct cpti_whatif_shift *shift = row;
+
+    (void)context;
+    (void)what;
+    cpti_cell_number(cell, shift->after_ns - shift->before_ns);
 }
+
+/* A frame, the first field of the row. */
+static void get_frame(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    const struct cpti_whatif *whatif = context;
+
+    (void)what;
+    cpti_cell_text(cell, cpt_bytes_of(cpti_whatif_frame_text(
+                             whatif->set, *(const uint32_t *)row, cell->room)));
+}
+
+static const struct cpti_column shift_columns[] = {
+    {"name", "frame, by its time on the path", CPTI_COLUMN_NAME, get_frame, 0,
+     "the frame"},
+    {"before_ns", "before ms", CPTI_COLUMN_NS, cpti_field_number,
+     offsetof(struct cpti_whatif_shift, before_ns), "its time on the path, as it was"},
+    {"after_ns", "after ms", CPTI_COLUMN_NS, cpti_field_number,
+     offsetof(struct cpti_whatif_shift, after_ns), "… and with the terms"},
+    {"change_ns", "change ms", CPTI_COLUMN_NS, get_shift, 0, "the difference"},
+    {0},
+};
+
+const struct cpti_relation cpti_whatif_shifts = {"frames", shift_columns,
+                                                 "before_ns,after_ns,change_ns,name"};
+
+static void get_gain(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const struct cpti_whatif_gain *gain = row;
+
+    (void)context;
+    cpti_cell_number(cell, 0 - gain->stats.rows[what].change_ns);
+}
+
+static const struct cpti_column gain_columns[] = {
+    {"name", "frame", CPTI_COLUMN_NAME, get_frame, 0, "the frame"},
+    {"path_ns", "path ms", CPTI_COLUMN_NS, cpti_field_number,
+     offsetof(struct cpti_whatif_gain, path_ns), "its time on the path"},
+    {"mean_gain_ns", "mean ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_MEAN,
+     "by how much the mean latency is less if it is shorter"},
+    {"p50_gain_ns", "p50 ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_P50},
+    {"p99_gain_ns", "p99 ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_P99},
+    {0},
+};
+
+const struct cpti_relation cpti_whatif_gains = {
+    "sweep", gain_columns, "mean_gain_ns,p50_gain_ns,p99_gain_ns,path_ns,name"};
+
+/* Which latency a row is, by its place among them. */
+static void get_which(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    const struct cpti_whatif *whatif = context;
+
+    (void)what;
+    cpti_cell_text(
+        cell, cpt_bytes_of(
+                  row_words[(const struct cpti_whatif_row *)row - whatif->stats.rows]));
+}
+
+#define LATENCY_COLUMN(field, heading)                                                 \
+    {                                                                                  \
+#field, heading, CPTI_COLUMN_NS, cpti_field_number,                            \
+            offsetof(struct cpti_whatif_row, field)                                    \
+    }
+
+static const struct cpti_column latency_columns[] = {
+    LATENCY_COLUMN(before_ns, "before ms"),
+    LATENCY_COLUMN(after_ns, "after ms"),
+    LATENCY_COLUMN(change_ns, "change ms"),
+    LATENCY_COLUMN(low_ns, "95% from"),
+    LATENCY_COLUMN(high_ns, "to"),
+    {"latency", "latency", CPTI_COLUMN_TEXT, get_which, 0},
+    {0},
+};
+
+static const struct cpti_relation latencies = {
+    "latency", latency_columns, "before_ns,after_ns,change_ns,low_ns,high_ns,latency"};
+
+static struct cpti_rows rows_of(const struct cpti_whatif *whatif)
+{
+    return whatif->sweeps ? CPTI_ROWS(whatif->gains, whatif->gain_count, whatif)
+                          : CPTI_ROWS(whatif->shifts, whatif->shift_count, whatif);
+}
+
+/* --- JSON --- */
 
 static void put_terms(struct cpti_json *json, const struct cpti_whatif *whatif)
 {
@@ -74,8 +156,14 @@ static void put_latency(struct cpti_json *json, const struct cpti_whatif *whatif
 {
     cpti_json_open(json, "latency", '{');
     for (int i = 0; i < CPTI_WHATIF_ROWS; i++) {
+        const struct cpti_whatif_row *row = &whatif->stats.rows[i];
+
         cpti_json_open(json, row_words[i], '{');
-        put_interval(json, &whatif->stats.rows[i]);
+        cpti_json_ns(json, "before_ns", row->before_ns);
+        cpti_json_ns(json, "after_ns", row->after_ns);
+        cpti_json_ns(json, "change_ns", row->change_ns);
+        cpti_json_ns(json, "low_ns", row->low_ns);
+        cpti_json_ns(json, "high_ns", row->high_ns);
         cpti_json_close(json);
     }
     cpti_json_close(json);
@@ -92,62 +180,10 @@ static void put_latency(struct cpti_json *json, const struct cpti_whatif *whatif
     }
 }
 
-static void put_shifts(struct cpti_json *json, const struct cpti_whatif *whatif,
-                       size_t row_max)
-{
-    char text[TEXT_BYTES];
-
-    cpti_json_open(json, "frames", '[');
-    for (size_t i = 0; i < whatif->shift_count && i < row_max; i++) {
-        const struct cpti_whatif_shift *shift = &whatif->shifts[i];
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "name",
-                       cpti_whatif_frame_text(whatif->set, shift->frame, text));
-        cpti_json_ns(json, "before_ns", shift->before_ns);
-        cpti_json_ns(json, "after_ns", shift->after_ns);
-        cpti_json_ns(json, "change_ns", shift->after_ns - shift->before_ns);
-        cpti_json_close(json);
-    }
-    cpti_json_row(json);
-    cpti_json_close(json);
-}
-
-static void put_gains(struct cpti_json *json, const struct cpti_whatif *whatif,
-                      size_t row_max)
-{
-    char text[TEXT_BYTES];
-
-    cpti_json_open(json, "sweep", '[');
-    for (size_t i = 0; i < whatif->gain_count && i < row_max; i++) {
-        const struct cpti_whatif_gain *gain = &whatif->gains[i];
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "name",
-                       cpti_whatif_frame_text(whatif->set, gain->frame, text));
-        cpti_json_ns(json, "path_ns", gain->path_ns);
-        for (int k = 0; k < CPTI_WHATIF_ROWS; k++) {
-            static const char *const keys[] = {"mean_gain_ns", "p50_gain_ns",
-                                               "p99_gain_ns"};
-
-            cpti_json_ns(json, keys[k], 0 - gain->stats.rows[k].change_ns);
-        }
-        cpti_json_close(json);
-    }
-    cpti_json_row(json);
-    cpti_json_close(json);
-}
-
-static size_t row_count(const struct cpti_whatif *whatif)
-{
-    return whatif->sweeps ? whatif->gain_count : whatif->shift_count;
-}
-
 static void put(const struct shown *shown, size_t row_max, FILE *file)
 {
     const struct cpti_whatif *whatif = shown->whatif;
+    const struct cpti_rows rows = rows_of(whatif);
     struct cpti_json json = {.file = file};
 
     cpti_json_open(&json, NULL, '{');
@@ -161,87 +197,20 @@ static void put(const struct shown *shown, size_t row_max, FILE *file)
     put_workers(&json, whatif);
     if (whatif->sweeps) {
         cpti_json_text(&json, "amount", shown->amount);
-        put_gains(&json, whatif, row_max);
     } else {
         put_latency(&json, whatif);
-        put_shifts(&json, whatif, row_max);
     }
+    cpti_relation_json(shown->view, &rows, row_max, &json);
     if (shown->is_capped && row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows",
-                           row_count(whatif) > row_max ? row_count(whatif) - row_max
-                                                       : 0);
+                           rows.count > row_max ? rows.count - row_max : 0);
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
 }
 
-static void cell(struct cpti_table *table, double ns)
-{
-    char text[32];
-
-    cpti_table_cell(table, "%s", isfinite(ns) ? cpti_ms(ns, text) : "-");
-}
-
-static int print_latency(const struct cpti_whatif *whatif)
-{
-    static const char *const headings[] = {"before ms", "after ms", "change ms",
-                                           "95% from",  "to",       "latency"};
-    struct cpti_table table = cpti_table_of(headings, 6);
-
-    for (int i = 0; i < CPTI_WHATIF_ROWS; i++) {
-        const struct cpti_whatif_row *row = &whatif->stats.rows[i];
-
-        cell(&table, row->before_ns);
-        cell(&table, row->after_ns);
-        cell(&table, row->change_ns);
-        cell(&table, row->low_ns);
-        cell(&table, row->high_ns);
-        cpti_table_cell(&table, "%s", row_words[i]);
-    }
-    return cpti_table_print(&table);
-}
-
-static int print_shifts(const struct cpti_whatif *whatif, size_t most)
-{
-    static const char *const headings[] = {"before ms", "after ms", "change ms",
-                                           "frame, by its time on the path"};
-    struct cpti_table table = cpti_table_of(headings, 4);
-    char text[TEXT_BYTES];
-
-    for (size_t i = 0; i < whatif->shift_count && i < most; i++) {
-        const struct cpti_whatif_shift *shift = &whatif->shifts[i];
-
-        cell(&table, shift->before_ns);
-        cell(&table, shift->after_ns);
-        cell(&table, shift->after_ns - shift->before_ns);
-        cpti_table_cell(
-            &table, "%s",
-            cpti_quoted(cpti_whatif_frame_text(whatif->set, shift->frame, text)));
-    }
-    return cpti_table_print(&table);
-}
-
-static int print_gains(const struct cpti_whatif *whatif, size_t most)
-{
-    static const char *const headings[] = {"mean ms", "p50 ms", "p99 ms", "path ms",
-                                           "frame"};
-    struct cpti_table table = cpti_table_of(headings, 5);
-    char text[TEXT_BYTES];
-
-    for (size_t i = 0; i < whatif->gain_count && i < most; i++) {
-        const struct cpti_whatif_gain *gain = &whatif->gains[i];
-
-        for (int k = 0; k < CPTI_WHATIF_ROWS; k++) {
-            cell(&table, 0 - gain->stats.rows[k].change_ns);
-        }
-        cell(&table, gain->path_ns);
-        cpti_table_cell(
-            &table, "%s",
-            cpti_quoted(cpti_whatif_frame_text(whatif->set, gain->frame, text)));
-    }
-    return cpti_table_print(&table);
-}
+/* --- Tables --- */
 
 /* The first EXECUTORS_MAX: as a rule there are a few. */
 static void print_workers(const struct cpti_whatif *whatif)
@@ -291,10 +260,13 @@ static void print_notes(const struct cpti_whatif *whatif)
     }
 }
 
-static int print(const struct shown *shown, size_t row_max)
+/* All that stands above the rows. */
+static int print_head(const struct shown *shown)
 {
     const struct cpti_whatif *whatif = shown->whatif;
-    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
+    const struct cpti_view view = cpti_view_beside(shown->view, &latencies, NULL);
+    const struct cpti_rows rows =
+        CPTI_ROWS(whatif->stats.rows, CPTI_WHATIF_ROWS, whatif);
     int status = CPTI_EXIT_DONE;
 
     (void)printf("requests %zu, queues %s\n", whatif->set->count, queue_words(whatif));
@@ -302,18 +274,27 @@ static int print(const struct shown *shown, size_t row_max)
     print_workers(whatif);
     if (whatif->sweeps) {
         (void)printf("%s off each frame gives:\n", cpti_quoted(shown->amount));
-        status = print_gains(whatif, most);
-    } else {
-        print_notes(whatif);
-        status = print_latency(whatif);
-        if (status == CPTI_EXIT_DONE) {
-            (void)printf("\n");
-            status = print_shifts(whatif, most);
-        }
+        return CPTI_EXIT_DONE;
     }
-    if (row_count(whatif) > most) {
-        (void)printf("%zu more row%s\n", row_count(whatif) - most,
-                     row_count(whatif) - most == 1 ? "" : "s");
+    print_notes(whatif);
+    status = cpti_relation_print(&view, &rows, rows.count);
+    (void)printf("\n");
+    return status;
+}
+
+static int print(const struct shown *shown, size_t row_max)
+{
+    const struct cpti_rows rows = rows_of(shown->whatif);
+    const size_t most = cpti_view_rows(shown->view, row_max, PRINTED_MAX);
+    const bool is_for_people = cpti_view_is_for_people(shown->view);
+    int status = is_for_people ? print_head(shown) : CPTI_EXIT_DONE;
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_relation_print(shown->view, &rows, most);
+    }
+    if (rows.count > most && is_for_people) {
+        (void)printf("%zu more row%s\n", rows.count - most,
+                     rows.count - most == 1 ? "" : "s");
     }
     return status;
 }
@@ -322,29 +303,34 @@ static int show_rows(void *context, size_t row_max)
 {
     const struct shown *shown = context;
 
-    if (!shown->is_json) {
+    if (shown->view->format != CPTI_FORMAT_JSON) {
         return print(shown, row_max);
     }
     put(shown, row_max, stdout);
     return CPTI_EXIT_DONE;
 }
 
-int cpti_whatif_print(const struct cpti_whatif *whatif, const char *amount,
-                      bool is_json, uint64_t bytes_max)
+int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,
+                      const struct cpti_view *view, uint64_t bytes_max)
 {
-    struct shown shown = {whatif, amount, is_json, bytes_max != 0};
+    const struct cpti_rows rows = rows_of(whatif);
+    struct shown shown = {whatif, amount, view, bytes_max != 0};
     const struct cpti_capped capped = {.bytes_max = bytes_max,
                                        .print = show_rows,
                                        .context = &shown,
-                                       .row_count = row_count(whatif)};
+                                       .row_count = rows.count};
 
+    cpti_relation_sort(view, whatif->sweeps ? (void *)whatif->gains : whatif->shifts,
+                       rows.count, rows.bytes, whatif);
     return cpti_capped_print(&capped);
 }
 
 void cpti_whatif_json(const struct cpti_whatif *whatif, size_t row_max, FILE *file)
 {
-    const struct shown shown = {.whatif = whatif,
-                                .is_capped = row_count(whatif) > row_max};
+    const struct cpti_view json = {.format = CPTI_FORMAT_JSON};
+    const struct cpti_view view = cpti_view_beside(&json, &cpti_whatif_shifts, NULL);
+    const struct shown shown = {
+        .whatif = whatif, .view = &view, .is_capped = whatif->shift_count > row_max};
 
     put(&shown, row_max, file);
 }

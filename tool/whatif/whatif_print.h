@@ -8,16 +8,21 @@
 #ifndef CPTI_CLI_WHATIF_PRINT_H
 #define CPTI_CLI_WHATIF_PRINT_H
 
+#include "tool/table/relation.h"
 #include "tool/whatif/whatif_answer.h"
 
 #include <stdio.h>
 
-/* Prints the answer in at most @bytes_max bytes, if that is not 0. @amount is that of
- * --sweep, as given. enum cpti_exit. */
-int cpti_whatif_print(const struct cpti_whatif *whatif, const char *amount,
-                      bool is_json, uint64_t bytes_max);
+/* The frames of an answer, and those of a sweep. */
+extern const struct cpti_relation cpti_whatif_shifts;
+extern const struct cpti_relation cpti_whatif_gains;
 
-/* Writes the answer as JSON to @file, with at most @row_max rows. */
+/* Sorts the frames by --sort, and prints the answer in at most @bytes_max bytes, if
+ * that is not 0. @amount is that of --sweep, as given. enum cpti_exit. */
+int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,
+                      const struct cpti_view *view, uint64_t bytes_max);
+
+/* Writes an answer, not of a sweep, as JSON to @file, with at most @row_max rows. */
 void cpti_whatif_json(const struct cpti_whatif *whatif, size_t row_max, FILE *file);
 
 #endif
