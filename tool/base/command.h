@@ -61,7 +61,7 @@ struct cpti_example {
 };
 
 /* The most option tables and usage lines of one command. */
-enum { CPTI_OPTION_TABLES_MAX = 5, CPTI_USAGES_MAX = 3 };
+enum { CPTI_OPTION_TABLES_MAX = 6, CPTI_USAGES_MAX = 3 };
 
 struct cpti_arguments;
 

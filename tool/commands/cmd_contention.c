@@ -279,7 +279,7 @@ static void deinit(struct contention *all)
 struct shown {
     const struct contention *all;
     const struct cpt_tree *tree;
-    bool is_json;
+    const struct cpti_view *view;
     bool is_capped; /* the rest is told */
 };
 
@@ -287,18 +287,18 @@ static int show_rows(void *context, size_t row_max)
 {
     const struct shown *shown = context;
 
-    if (!shown->is_json) {
-        return cpti_contention_print(shown->all, shown->tree, row_max);
+    if (shown->view->format != CPTI_FORMAT_JSON) {
+        return cpti_contention_print(shown->all, shown->tree, shown->view, row_max);
     }
-    cpti_contention_put(shown->all, shown->tree,
+    cpti_contention_put(shown->all, shown->tree, shown->view,
                         shown->is_capped ? row_max : CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
 static int show(struct contention *all, const struct cpt_tree *tree,
-                const struct cpti_arguments *arguments)
+                const struct cpti_arguments *arguments, const struct cpti_view *view)
 {
-    struct shown shown = {all, tree, cpti_has(arguments, "json"), false};
+    struct shown shown = {all, tree, view, false};
     struct cpti_capped capped = {.print = show_rows,
                                  .context = &shown,
                                  .row_count = all->pairs.count > all->overlaps.count
@@ -312,7 +312,7 @@ static int show(struct contention *all, const struct cpt_tree *tree,
                   "resources and culprits: %" PRIu64,
                   all->pairs.rows[CPTI_TALLY_ROWS_MAX - 1].wait_count);
     }
-    cpti_contention_sort(all);
+    cpti_contention_sort(all, view);
     return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
 }
 
@@ -386,9 +386,13 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct contention all = {.by = cpti_value(arguments, "by")};
     struct cpti_gather gather = {.request = add_request, .context = &all};
+    struct cpti_view view;
     bool is_usable = false;
-    int status = CPTI_EXIT_DONE;
+    int status = cpti_view_read(arguments, &cpti_contention_pairs, NULL, &view);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     all.has_overlaps = cpti_has(arguments, "requests");
     if (!init(&all)) {
         deinit(&all);
@@ -403,7 +407,7 @@ static int run(const struct cpti_arguments *arguments)
     if (is_usable && gather.met_tree) {
         status = cpti_failed("a tree does not say who held what: give the logs");
     } else if (is_usable) {
-        status = cpti_exit_last(status, show(&all, gather.tree, arguments));
+        status = cpti_exit_last(status, show(&all, gather.tree, arguments, &view));
     }
     cpt_tree_free(gather.tree);
     deinit(&all);
@@ -436,8 +440,8 @@ const struct cpti_command cpti_command_contention = {
     .question = "Who had the lock, worker or processor that requests waited for?",
     .needs = "path logs of services that use cpt: spans do not say it",
     .usages = {"[OPTION]... LOG..."},
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
-                cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
+                cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -31,7 +31,4 @@ void cpti_sums_add(struct cpti_sums *sums, uint64_t request, double weight, doub
 struct cpt_mean cpti_sums_mean(const struct cpti_sums *sums,
                                const struct cpti_weights *weights);
 
-/* Adds the 95 % interval of @mean to @table, in ms; "-": it has none. */
-void cpti_sums_put_interval(struct cpti_table *table, const struct cpt_mean *mean);
-
 #endif

@@ -6,9 +6,7 @@
 #include "tool/base/amounts.h"
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
-#include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 #include "tool/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
@@ -17,6 +15,12 @@
 #include <stdlib.h>
 
 enum { PRINTED_MAX = 40 /* rows of a table */ };
+
+/* The context of rows of waits. */
+struct waits {
+    const struct contention *all;
+    bool are_pairs; /* they have a victim */
+};
 
 /* --- Order --- */
 
@@ -52,8 +56,10 @@ static int by_culprit(const void *left, const void *right)
     return left_known != right_known ? (left_known ? -1 : 1) : by_time(left, right);
 }
 
-void cpti_contention_sort(struct contention *all)
+void cpti_contention_sort(struct contention *all, const struct cpti_view *view)
 {
+    const struct waits pairs = {all, true};
+
     cpti_overlaps_sort(&all->overlaps);
     qsort(all->pairs.rows, all->pairs.count, sizeof(struct cpti_tally_row), by_time);
     qsort(all->culprits.rows, all->culprits.count, sizeof(struct cpti_tally_row),
@@ -62,9 +68,11 @@ void cpti_contention_sort(struct contention *all)
         qsort(all->groups.rows, all->groups.count, sizeof(struct cpti_tally_row),
               by_time);
     }
+    cpti_relation_sort(view, all->pairs.rows, all->pairs.count,
+                       sizeof(struct cpti_tally_row), &pairs);
 }
 
-/* --- Printing --- */
+/* --- Columns --- */
 
 /* In the average request. */
 static double mean_of(const struct contention *all, double time)
@@ -87,63 +95,101 @@ static const char *kind_words(unsigned kind)
     return kind == RUN_DELAY ? "run delay" : cpt_kind_words(kind);
 }
 
-static void put_name(struct cpti_json *json, const char *key,
-                     const struct contention *all, cpt_name_id id)
+/* What a column has; parts of the mean come before. */
+enum { SHARE = CPTI_MEAN_PARTS, WAIT, KIND, QUEUE_LENGTH, VALUE, WHY, WHOSE };
+enum { OF_VICTIM = WHOSE + 1, OF_RESOURCE, OF_CULPRIT, TRACE, TRACE_END, OTHER_END };
+
+static void set_name(const struct contention *all, cpt_name_id id,
+                     struct cpti_cell *cell)
 {
-    if (id == EMPTY) {
-        cpti_json_null(json, key);
+    if (id != EMPTY) {
+        cpti_cell_text(cell, cpt_names_at(all->names, id));
+    }
+}
+
+/* The kind of a wait and the name of what was waited for. */
+static void set_wait(const struct contention *all, unsigned kind, cpt_name_id resource,
+                     struct cpti_cell *cell)
+{
+    const struct cpt_bytes name = cpt_names_at(all->names, resource);
+
+    cpti_cell_format(cell, "%s%s%.*s", kind_words(kind), resource == EMPTY ? "" : " ",
+                     (int)name.bytes, name.data);
+}
+
+/* What all rows of waits have: the share, and the mean. */
+static void set_time(const struct contention *all, const struct cpti_tally_row *row,
+                     unsigned what, struct cpti_cell *cell)
+{
+    const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
+
+    if (what == SHARE) {
+        cpti_cell_number(cell, share_of(all, row->sums.time));
     } else {
-        cpti_json_bytes(json, key, cpt_names_at(all->names, id));
+        cpti_mean_cell(&mean, what, cell);
     }
 }
 
-static void put_rows(struct cpti_json *json, const char *key,
-                     const struct contention *all, const struct cpti_tally *rows,
-                     size_t row_max)
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    cpti_json_open(json, key, '[');
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        const struct cpti_tally_row *row = &rows->rows[i];
-        const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
+    const struct waits *waits = context;
+    const struct contention *all = waits->all;
+    const struct cpti_tally_row *own = row;
 
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        put_name(json, "culprit", all, row->names[CULPRIT]);
-        cpti_json_text(json, "kind", kind_word(row->kind));
-        put_name(json, "resource", all, row->names[RESOURCE]);
-        if (rows == &all->pairs) {
-            put_name(json, "victim", all, row->names[VICTIM]);
+    switch (what) {
+    case OF_CULPRIT:
+        set_name(all, own->names[CULPRIT], cell);
+        return;
+    case OF_RESOURCE:
+        set_name(all, own->names[RESOURCE], cell);
+        return;
+    case OF_VICTIM:
+        cell->is_none = !waits->are_pairs;
+        set_name(all, own->names[VICTIM], cell);
+        return;
+    case KIND:
+        cpti_cell_text(cell, cpt_bytes_of(kind_word(own->kind)));
+        return;
+    case WAIT:
+        set_wait(all, own->kind, own->names[RESOURCE], cell);
+        return;
+    case QUEUE_LENGTH:
+        cell->is_none = own->kind != CPT_KIND_QUEUE;
+        if (!cell->is_none) {
+            cpti_cell_number(cell, own->more[QUEUED] / own->more[WAITS]);
         }
-        cpti_json_rough(json, "share", share_of(all, row->sums.time));
-        cpti_json_ns(json, "mean_ns", mean.mean_ns);
-        cpti_interval_json(json, "low_ns", "high_ns", &mean);
-        if (row->kind == CPT_KIND_QUEUE) {
-            cpti_json_rough(json, "queue_length", row->more[QUEUED] / row->more[WAITS]);
-        }
-        cpti_json_unsigned(json, "waits", row->wait_count);
-        cpti_json_unsigned(json, "requests", row->request_count);
-        cpti_json_close(json);
+        return;
+    default:
+        set_time(all, own, what, cell);
     }
-    cpti_json_row(json);
-    cpti_json_close(json);
 }
 
-/* What the rows behind the first @row_max of @rows have in the average request. */
-static double rest_of(const struct contention *all, const struct cpti_tally *rows,
-                      size_t row_max)
-{
-    return mean_of(all, cpti_tally_time(rows, row_max));
-}
+static const struct cpti_column columns[] = {
+    {"culprit", "culprit", CPTI_COLUMN_NAME, get, OF_CULPRIT, "who was in the way"},
+    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "of the wait"},
+    {"resource", "name", CPTI_COLUMN_NAME, get, OF_RESOURCE, "the lock or executor"},
+    {"wait", "resource", CPTI_COLUMN_NAME, get, WAIT, "both of them, in tables", true},
+    {"victim", "victim", CPTI_COLUMN_NAME, get, OF_VICTIM, "the task that waited"},
+    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
+    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, CPTI_MEAN, "in the average request"},
+    {"low_ns", "from", CPTI_COLUMN_NS, get, CPTI_MEAN_LOW, "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_COLUMN_NS, get, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get, CPTI_MEAN_INTERVAL,
+     "both ends of it, in tables", true},
+    {"queue_length", "queue", CPTI_COLUMN_NUMBER, get, QUEUE_LENGTH,
+     "works before it, if it waited in a queue"},
+    {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct cpti_tally_row, wait_count), "how many"},
+    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct cpti_tally_row, request_count), "that have them"},
+    {0},
+};
 
-static void put_rest(struct cpti_json *json, const char *key,
-                     const struct contention *all, const struct cpti_tally *rows,
-                     size_t row_max)
-{
-    cpti_json_open(json, key, '{');
-    cpti_json_unsigned(json, "rows", rows->count > row_max ? rows->count - row_max : 0);
-    cpti_json_ns(json, "mean_ns", rest_of(all, rows, row_max));
-    cpti_json_close(json);
-}
+const struct cpti_relation cpti_contention_pairs = {
+    "pairs", columns, "share,mean_ns,interval,requests,wait,culprit,victim"};
+static const struct cpti_relation culprits_relation = {
+    "culprits", columns, "share,mean_ns,interval,requests,wait,culprit"};
 
 /* Of whom a group is, in JSON and in words; NULL: it has a value. */
 static const char *group_why(unsigned kind, bool is_json)
@@ -164,68 +210,130 @@ static const char *group_why(unsigned kind, bool is_json)
     }
 }
 
-static void put_groups(struct cpti_json *json, const struct contention *all,
-                       size_t row_max)
+static void get_of_group(const void *context, const void *row, unsigned what,
+                         struct cpti_cell *cell)
 {
-    const struct cpti_tally *rows = &all->groups;
+    const struct contention *all = context;
+    const struct cpti_tally_row *own = row;
 
-    cpti_json_text(json, "by", all->by);
-    cpti_json_open(json, "groups", '[');
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        const struct cpti_tally_row *row = &rows->rows[i];
-        const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        if (row->kind == OF_VALUE) {
-            cpti_json_bytes(json, "value",
-                            cpt_names_at(all->names, row->names[CULPRIT]));
-        } else {
-            cpti_json_null(json, "value");
-            cpti_json_text(json, "why", group_why(row->kind, true));
-        }
-        cpti_json_rough(json, "share", share_of(all, row->sums.time));
-        cpti_json_ns(json, "mean_ns", mean.mean_ns);
-        cpti_interval_json(json, "low_ns", "high_ns", &mean);
-        cpti_json_unsigned(json, "waits", row->wait_count);
-        cpti_json_unsigned(json, "requests", row->request_count);
-        cpti_json_close(json);
+    if (what < VALUE) {
+        set_time(all, own, what, cell);
+    } else if (own->kind != OF_VALUE && what != VALUE) {
+        cpti_cell_text(cell, cpt_bytes_of(group_why(own->kind, what == WHY)));
+    } else if (own->kind == OF_VALUE && what != WHY) {
+        cpti_cell_text(cell, cpt_names_at(all->names, own->names[CULPRIT]));
+    } else {
+        cell->is_none = what == WHY;
     }
-    cpti_json_row(json);
-    cpti_json_close(json);
 }
 
-static void put_overlaps(struct cpti_json *json, const struct contention *all,
-                         size_t row_max)
+static const struct cpti_column group_columns[] = {
+    {"value", "value", CPTI_COLUMN_NAME, get_of_group, VALUE},
+    {"why", "why", CPTI_COLUMN_TEXT, get_of_group, WHY},
+    {"group", "group", CPTI_COLUMN_NAME, get_of_group, WHOSE, NULL, true},
+    {"share", "share", CPTI_COLUMN_SHARE, get_of_group, SHARE},
+    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN},
+    {"low_ns", "from", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_LOW},
+    {"high_ns", "to", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_of_group, CPTI_MEAN_INTERVAL,
+     NULL, true},
+    {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct cpti_tally_row, wait_count)},
+    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
+     offsetof(struct cpti_tally_row, request_count)},
+    {0},
+};
+
+static const struct cpti_relation group_relation = {
+    "groups", group_columns, "share,mean_ns,interval,requests,group"};
+
+static void get_of_overlap(const void *context, const void *row, unsigned what,
+                           struct cpti_cell *cell)
 {
-    const struct cpti_overlaps *overlaps = &all->overlaps;
-    char text[CPTI_TRACE_TEXT_BYTES];
+    const struct contention *all = context;
+    const struct cpti_overlap *own = row;
 
-    cpti_json_open(json, "overlaps", '[');
-    for (size_t i = 0; i < overlaps->count && i < row_max; i++) {
-        const struct cpti_overlap *overlap = &overlaps->all[i];
-
-        cpti_json_row(json);
-        cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "trace_id", cpti_overlap_victim(overlap, text));
-        put_name(json, "victim", all, overlap->victim);
-        cpti_json_text(json, "kind", kind_word(overlap->kind));
-        put_name(json, "resource", all, overlap->resource);
-        cpti_json_text(json, "culprit_trace_end", cpti_overlap_culprit(overlap, text));
-        put_name(json, "culprit", all, overlap->culprit);
-        cpti_json_unsigned(json, "duration_ns", overlap->ns);
-        cpti_json_close(json);
+    switch (what) {
+    case TRACE:
+        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_victim(own, cell->room)));
+        return;
+    case TRACE_END:
+        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_victim_end(own, cell->room)));
+        return;
+    case OTHER_END:
+        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_culprit(own, cell->room)));
+        return;
+    case KIND:
+        cpti_cell_text(cell, cpt_bytes_of(kind_word(own->kind)));
+        return;
+    case WAIT:
+        set_wait(all, own->kind, own->resource, cell);
+        return;
+    default:
+        set_name(all,
+                 what == OF_VICTIM    ? own->victim
+                 : what == OF_CULPRIT ? own->culprit
+                                      : own->resource,
+                 cell);
     }
-    cpti_json_row(json);
+}
+
+static const struct cpti_column overlap_columns[] = {
+    {"trace_id", "trace", CPTI_COLUMN_TEXT, get_of_overlap, TRACE},
+    {"trace_end", "trace ends in", CPTI_COLUMN_TEXT, get_of_overlap, TRACE_END, NULL,
+     true},
+    {"victim", "victim", CPTI_COLUMN_NAME, get_of_overlap, OF_VICTIM},
+    {"kind", "kind", CPTI_COLUMN_TEXT, get_of_overlap, KIND},
+    {"resource", "name", CPTI_COLUMN_NAME, get_of_overlap, OF_RESOURCE},
+    {"wait", "resource", CPTI_COLUMN_NAME, get_of_overlap, WAIT, NULL, true},
+    {"culprit_trace_end", "waited for one in", CPTI_COLUMN_TEXT, get_of_overlap,
+     OTHER_END},
+    {"culprit", "culprit", CPTI_COLUMN_NAME, get_of_overlap, OF_CULPRIT},
+    {"duration_ns", "ms", CPTI_COLUMN_NS_WHOLE, cpti_field_count,
+     offsetof(struct cpti_overlap, ns)},
+    {0},
+};
+
+static const struct cpti_relation overlap_relation = {
+    "overlaps", overlap_columns,
+    "duration_ns,trace_end,culprit_trace_end,wait,culprit"};
+
+/* --- JSON --- */
+
+/* The rows of a table beside the pairs. */
+static void put_beside(struct cpti_json *json, const struct cpti_view *view,
+                       const struct cpti_relation *relation, struct cpti_rows rows,
+                       size_t row_max)
+{
+    const struct cpti_view beside = cpti_view_beside(view, relation, NULL);
+
+    cpti_relation_json(&beside, &rows, row_max, json);
+}
+
+/* What the rows behind the first @row_max of @rows have in the average request. */
+static double rest_of(const struct contention *all, const struct cpti_tally *rows,
+                      size_t row_max)
+{
+    return mean_of(all, cpti_tally_time(rows, row_max));
+}
+
+static void put_rest(struct cpti_json *json, const char *key,
+                     const struct contention *all, const struct cpti_tally *rows,
+                     size_t row_max)
+{
+    cpti_json_open(json, key, '{');
+    cpti_json_unsigned(json, "rows", rows->count > row_max ? rows->count - row_max : 0);
+    cpti_json_ns(json, "mean_ns", rest_of(all, rows, row_max));
     cpti_json_close(json);
-    cpti_json_unsigned(json, "more_overlaps",
-                       overlaps->lost_count +
-                           (overlaps->count > row_max ? overlaps->count - row_max : 0));
 }
 
 void cpti_contention_put(const struct contention *all, const struct cpt_tree *tree,
-                         size_t row_max)
+                         const struct cpti_view *view, size_t row_max)
 {
+    const struct cpti_overlaps *overlaps = &all->overlaps;
+    const struct waits pairs = {all, true};
+    const struct waits culprits = {all, false};
+    const struct cpti_rows rows = CPTI_ROWS(all->pairs.rows, all->pairs.count, &pairs);
     const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
     struct cpti_json json = {.file = stdout};
 
@@ -236,12 +344,20 @@ void cpti_contention_put(const struct contention *all, const struct cpt_tree *tr
     cpti_json_ns(&json, "off_cpu_ns", mean_of(all, all->off_cpu));
     cpti_json_ns(&json, "run_delay_not_measured_ns", mean_of(all, all->unknown));
     if (all->by != NULL) {
-        put_groups(&json, all, row_max);
+        cpti_json_text(&json, "by", all->by);
+        put_beside(&json, view, &group_relation,
+                   CPTI_ROWS(all->groups.rows, all->groups.count, all), row_max);
     }
-    put_rows(&json, "culprits", all, &all->culprits, row_max);
-    put_rows(&json, "pairs", all, &all->pairs, row_max);
+    put_beside(&json, view, &culprits_relation,
+               CPTI_ROWS(all->culprits.rows, all->culprits.count, &culprits), row_max);
+    cpti_relation_json(view, &rows, row_max, &json);
     if (all->has_overlaps) {
-        put_overlaps(&json, all, row_max);
+        put_beside(&json, view, &overlap_relation,
+                   CPTI_ROWS(overlaps->all, overlaps->count, all), row_max);
+        cpti_json_unsigned(&json, "more_overlaps",
+                           overlaps->lost_count + (overlaps->count > row_max
+                                                       ? overlaps->count - row_max
+                                                       : 0));
     }
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
@@ -255,118 +371,55 @@ void cpti_contention_put(const struct contention *all, const struct cpt_tree *tr
     cpti_json_close(&json);
 }
 
-static const char *name_or(const struct contention *all, cpt_name_id id,
-                           const char *otherwise)
-{
-    return id == EMPTY ? otherwise : cpti_quoted_bytes(cpt_names_at(all->names, id));
-}
+/* --- Tables --- */
 
-static void print_resource(struct cpti_table *table, const struct contention *all,
-                           unsigned kind, cpt_name_id resource)
+/* The first @row_max rows of waits, and what the others of @all_rows have. */
+static int print_waits(const struct contention *all, const struct cpti_view *view,
+                       const struct cpti_tally *tally, const void *context,
+                       size_t row_max)
 {
-    cpti_table_cell(table, "%s%s%s", kind_words(kind), resource == EMPTY ? "" : " ",
-                    name_or(all, resource, ""));
-}
-
-static void print_row(struct cpti_table *table, const struct contention *all,
-                      const struct cpti_tally_row *row, bool has_victim)
-{
-    const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
+    const struct cpti_rows rows = CPTI_ROWS(tally->rows, tally->count, context);
+    const bool is_for_people = cpti_view_is_for_people(view);
+    int status = CPTI_EXIT_DONE;
     char text[32];
 
-    cpti_table_cell(table, "%.1f%%", 100 * share_of(all, row->sums.time));
-    cpti_table_cell(table, "%s", cpti_ms(mean.mean_ns, text));
-    cpti_sums_put_interval(table, &mean);
-    cpti_table_cell(table, "%" PRIu64, row->request_count);
-    print_resource(table, all, row->kind, row->names[RESOURCE]);
-    cpti_table_cell(table, "%s", name_or(all, row->names[CULPRIT], "-"));
-    if (has_victim) {
-        cpti_table_cell(table, "%s", name_or(all, row->names[VICTIM], "-"));
-    }
-}
-
-/* Prints @table of the first @row_max @rows, and what is not in it. */
-static int print_end(const struct contention *all, const struct cpti_tally *rows,
-                     size_t row_max, struct cpti_table *table)
-{
-    const int status = cpti_table_print(table);
-    char text[32];
-
-    if (rows->count > row_max) {
-        (void)printf("%zu more row%s: %s ms\n", rows->count - row_max,
-                     rows->count - row_max == 1 ? "" : "s",
-                     cpti_ms(rest_of(all, rows, row_max), text));
+    (void)printf("%s", is_for_people ? "\n" : "");
+    status = cpti_relation_print(view, &rows, row_max);
+    if (tally->count > row_max && is_for_people) {
+        (void)printf("%zu more row%s: %s ms\n", tally->count - row_max,
+                     tally->count - row_max == 1 ? "" : "s",
+                     cpti_ms(rest_of(all, tally, row_max), text));
     }
     return status;
 }
 
-static int print_groups(const struct contention *all, size_t row_max)
+static int print_groups(const struct contention *all, const struct cpti_view *pairs,
+                        size_t row_max)
 {
-    const struct cpti_tally *rows = &all->groups;
-    char key[CPTI_TEXT_BYTES + 32];
-    const char *const headings[] = {"share", "mean ms", "95 % interval", "requests",
-                                    key};
-    struct cpti_table table = cpti_table_of(headings, 5);
+    struct cpti_view view = cpti_view_beside(pairs, &group_relation, NULL);
+    const struct cpti_column **last = &view.columns[view.column_count - 1];
+    struct cpti_column named = **last;
+    char heading[CPTI_TEXT_BYTES + 32];
 
-    (void)snprintf(key, sizeof key, "%s of the culprit's request",
+    (void)snprintf(heading, sizeof heading, "%s of the culprit's request",
                    cpti_quoted(all->by));
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        const struct cpti_tally_row *row = &rows->rows[i];
-        const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
-        const char *why = group_why(row->kind, false);
-        char text[32];
-
-        cpti_table_cell(&table, "%.1f%%", 100 * share_of(all, row->sums.time));
-        cpti_table_cell(&table, "%s", cpti_ms(mean.mean_ns, text));
-        cpti_sums_put_interval(&table, &mean);
-        cpti_table_cell(&table, "%" PRIu64, row->request_count);
-        cpti_table_cell(&table, "%s",
-                        why != NULL ? why
-                                    : cpti_quoted_bytes(cpt_names_at(
-                                          all->names, row->names[CULPRIT])));
-    }
-    (void)printf("\n");
-    return print_end(all, rows, row_max, &table);
-}
-
-static int print_rows(const struct contention *all, const struct cpti_tally *rows,
-                      size_t row_max)
-{
-    const bool has_victim = rows == &all->pairs;
-    const char *const headings[] = {"share",    "mean ms", "95 % interval", "requests",
-                                    "resource", "culprit", "victim"};
-    struct cpti_table table = cpti_table_of(headings, has_victim ? 7 : 6);
-
-    for (size_t i = 0; i < rows->count && i < row_max; i++) {
-        print_row(&table, all, &rows->rows[i], has_victim);
-    }
-    (void)printf("\n");
-    return print_end(all, rows, row_max, &table);
+    named.heading = heading;
+    *last = &named;
+    return print_waits(all, &view, &all->groups, all, row_max);
 }
 
 /* Which request waited for which. */
-static int print_overlaps(const struct contention *all, size_t row_max)
+static int print_overlaps(const struct contention *all, const struct cpti_view *pairs,
+                          size_t row_max)
 {
-    static const char *const headings[] = {"ms", "trace ends in", "waited for one in",
-                                           "resource", "culprit"};
+    const struct cpti_view view = cpti_view_beside(pairs, &overlap_relation, NULL);
     const struct cpti_overlaps *overlaps = &all->overlaps;
-    struct cpti_table table = cpti_table_of(headings, 5);
+    const struct cpti_rows rows = CPTI_ROWS(overlaps->all, overlaps->count, all);
     uint64_t rest = overlaps->lost_count;
-    char text[CPTI_TRACE_TEXT_BYTES];
     int status = CPTI_EXIT_DONE;
 
-    for (size_t i = 0; i < overlaps->count && i < row_max; i++) {
-        const struct cpti_overlap *overlap = &overlaps->all[i];
-        char ms[32];
-
-        cpti_table_cell(&table, "%s", cpti_ms((double)overlap->ns, ms));
-        cpti_table_cell(&table, "%s", cpti_overlap_victim_end(overlap, text));
-        cpti_table_cell(&table, "%s", cpti_overlap_culprit(overlap, text));
-        print_resource(&table, all, overlap->kind, overlap->resource);
-        cpti_table_cell(&table, "%s", name_or(all, overlap->culprit, "-"));
-    }
     (void)printf("\n");
-    status = cpti_table_print(&table);
+    status = cpti_relation_print(&view, &rows, row_max);
     rest += overlaps->count > row_max ? overlaps->count - row_max : 0;
     if (rest != 0) {
         (void)printf("%" PRIu64 " more waits of one request for another\n", rest);
@@ -389,27 +442,41 @@ static void print_off_cpu(const struct contention *all)
     }
 }
 
-int cpti_contention_print(const struct contention *all, const struct cpt_tree *tree,
-                          size_t row_max)
+/* What stands above the pairs. */
+static int print_head(const struct contention *all, const struct cpt_tree *tree,
+                      const struct cpti_view *view, size_t most)
 {
+    const struct cpti_view culprits = cpti_view_beside(view, &culprits_relation, NULL);
+    const struct waits context = {all, false};
     const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
-    const size_t most = row_max < PRINTED_MAX ? row_max : PRINTED_MAX;
     int status = CPTI_EXIT_DONE;
 
     cpti_tree_print_stats(tree, NULL, &stats, false);
     (void)printf("waiting for locks, workers and processors: %.1f%% of the latency\n",
                  100 * share_of(all, cpti_tally_time(&all->pairs, 0)));
     print_off_cpu(all);
-    if (all->pairs.count == 0) {
-        return CPTI_EXIT_DONE;
+    if (all->by != NULL && all->pairs.count != 0) {
+        status = print_groups(all, view, most);
     }
-    status = all->by != NULL ? print_groups(all, most) : CPTI_EXIT_DONE;
-    if (status == CPTI_EXIT_DONE) {
-        status = print_rows(all, &all->culprits, most);
+    return status == CPTI_EXIT_DONE && all->pairs.count != 0
+               ? print_waits(all, &culprits, &all->culprits, &context, most)
+               : status;
+}
+
+int cpti_contention_print(const struct contention *all, const struct cpt_tree *tree,
+                          const struct cpti_view *view, size_t row_max)
+{
+    const size_t most = cpti_view_rows(view, row_max, PRINTED_MAX);
+    const bool is_for_people = cpti_view_is_for_people(view);
+    const struct waits pairs = {all, true};
+    int status = is_for_people ? print_head(all, tree, view, most) : CPTI_EXIT_DONE;
+
+    if (status == CPTI_EXIT_DONE && (all->pairs.count != 0 || !is_for_people)) {
+        status = print_waits(all, view, &all->pairs, &pairs, most);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = print_rows(all, &all->pairs, most);
+    if (status == CPTI_EXIT_DONE && all->pairs.count != 0 && all->has_overlaps &&
+        is_for_people) {
+        status = print_overlaps(all, view, most);
     }
-    return status == CPTI_EXIT_DONE && all->has_overlaps ? print_overlaps(all, most)
-                                                         : status;
+    return status;
 }

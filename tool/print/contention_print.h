@@ -7,6 +7,7 @@
 #include "tool/folds/overlaps.h"
 #include "tool/folds/owners.h"
 #include "tool/folds/tally.h"
+#include "tool/table/relation.h"
 #include "cpt/cpt_path.h"
 
 #include <stdbool.h>
@@ -51,16 +52,19 @@ struct contention {
     uint64_t request_count;
 };
 
+/* The waits by all of them: what --columns and --sort are about. */
+extern const struct cpti_relation cpti_contention_pairs;
+
 /* Puts the rows in the order in which they are printed. */
-void cpti_contention_sort(struct contention *all);
+void cpti_contention_sort(struct contention *all, const struct cpti_view *view);
 
 /* Prints at most @row_max rows of each table; @tree is of the same requests. enum
  * cpti_exit. */
 int cpti_contention_print(const struct contention *all, const struct cpt_tree *tree,
-                          size_t row_max);
+                          const struct cpti_view *view, size_t row_max);
 
 /* The same as JSON; CPTI_CAPPED_ALL: all rows, and nothing is said of a rest. */
 void cpti_contention_put(const struct contention *all, const struct cpt_tree *tree,
-                         size_t row_max);
+                         const struct cpti_view *view, size_t row_max);
 
 #endif
