@@ -378,7 +378,7 @@ static const struct cpti_column columns[] = {
      "the 95 % interval of that"},
     {"high_ns", "to", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_HIGH},
     {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_mean, CPTI_MEAN_INTERVAL,
-     "both ends of it, in tables", true},
+     "both ends of it, in tables", CPTI_IN_TABLES},
     {"blocking_ns", "blocking ms", CPTI_COLUMN_NS, get, OF_BLOCKING,
      "in which it ran on the critical path"},
     {"hidden_ns", "hidden ms", CPTI_COLUMN_NS, get, OF_HIDDEN,

@@ -5,6 +5,7 @@
 #include "tool/table/capped.h"
 #include "tool/gather/gather.h"
 #include "tool/folds/views.h"
+#include "tool/base/weighted.h"
 #include "tool/print/blind_print.h"
 #include "tool/print/by_print.h"
 #include "tool/print/cluster_print.h"
@@ -13,7 +14,7 @@
 #include "tool/html/html_report.h"
 #include "tool/print/quantile_print.h"
 #include "tool/print/report_rows.h"
-#include "tool/table/json_write.h"
+#include "tool/table/relation.h"
 #include "tool/base/names.h"
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
@@ -28,10 +29,17 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The columns without the quantiles and the drags, and how many quantiles fit beside
  * all of them. */
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS - 1 };
+
+/* What a column has; behind the means are their parts, quantiles come last. */
+enum { STACK, FRAME, KIND, SELF, INCLUSIVE, SHARE, PRESENCE, PRESENT, WHEN_PRESENT };
+enum { MIN = WHEN_PRESENT + 1, MAX, TRUSTED, DRAG, P50, P99, SELF_MEAN };
+enum { INCLUSIVE_MEAN = SELF_MEAN + CPTI_MEAN_PARTS };
+enum { QUANTILE = INCLUSIVE_MEAN + CPTI_MEAN_PARTS };
 
 /* One run of the command. */
 struct report {
@@ -41,13 +49,25 @@ struct report {
     struct cpti_report_rows rows;
     double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; default 0.5 and 0.99 */
     size_t quantile_count;
-    bool is_asked;           /* --quantiles was given */
-    struct cpti_views views; /* of --by and --cluster */
-    uint64_t bytes_max;      /* of the answer; 0: no limit */
-    bool is_json;
-    bool has_drags;  /* some requests have */
-    uint32_t *ranks; /* of the rows by time; NULL: all are shown */
-    size_t row_max;  /* rows that are shown */
+    bool is_asked;                 /* --quantiles was given */
+    struct cpti_views views;       /* of --by and --cluster */
+    uint64_t bytes_max;            /* of the answer; 0: no limit */
+    bool has_drags;                /* some requests have */
+    uint32_t *ranks;               /* of the rows by time; NULL: all are shown */
+    struct cpti_report_row *shown; /* has room for the rows and one more */
+    size_t row_max;                /* rows that are shown */
+    struct cpti_view view;
+    struct cpti_relation relation;
+    struct cpti_column columns[CPTI_COLUMNS_MAX]; /* with those of --quantiles */
+    char names[QUANTILES_MAX][16];
+    char keys[QUANTILES_MAX][24];
+    struct cpt_stats all;        /* of the latency */
+    struct described *described; /* the last row: most columns are made of it */
+};
+
+struct described {
+    uint32_t node;
+    struct cpt_stats stats;
 };
 
 /* The rows that are not shown. */
@@ -56,15 +76,20 @@ struct rest {
     uint64_t self_ns;
 };
 
-/* Whether the row @index is shown. If not, it is added to @rest. */
-static bool is_shown(const struct report *report, uint32_t index, struct rest *rest)
+/* Copies the rows that are shown to report->shown, and adds up the others. */
+static size_t choose_rows(const struct report *report, struct rest *rest)
 {
-    if (report->ranks == NULL || report->ranks[index] < report->row_max) {
-        return true;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < report->rows.count; i++) {
+        if (report->ranks == NULL || report->ranks[i] < report->row_max) {
+            report->shown[count++] = report->rows.rows[i];
+        } else {
+            rest->row_count++;
+            rest->self_ns += report->rows.rows[i].self_ns;
+        }
     }
-    rest->row_count++;
-    rest->self_ns += report->rows.rows[index].self_ns;
-    return false;
+    return count;
 }
 
 /* Whether errors are by cluster. */
@@ -79,13 +104,66 @@ static const struct cpt_clusters *clusters_of(const struct report *report)
     return report->views.clusters[report->by];
 }
 
-/* --- As JSON --- */
+/* --- Columns --- */
 
-static void put_quantiles(struct cpti_json *json, const struct report *report,
-                          uint32_t node)
+static const struct cpt_stats *stats_of(const struct report *report,
+                                        const struct cpti_report_row *row)
 {
-    const struct cpt_tree *tree = report->rows.whole;
+    struct described *described = report->described;
 
+    if (described->node != row->node) {
+        described->node = row->node;
+        described->stats = cpti_report_row_stats(&report->rows, row);
+    }
+    return &described->stats;
+}
+
+static void put_stack(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct report *report = context;
+
+    cpti_by_stack_json(json, report->rows.whole,
+                       ((const struct cpti_report_row *)row)->node, report->by);
+}
+
+static bool is_heavy(const struct report *report, const struct cpti_report_row *row)
+{
+    return !has_clusters(report) &&
+           cpt_stats_heaviness(report->rows.whole, row->node).is_infinite;
+}
+
+static void put_trust(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct report *report = context;
+
+    cpti_trust_json(json, stats_of(report, row), has_clusters(report),
+                    is_heavy(report, row));
+}
+
+/* What a node would give back. Errors by cluster are not known of it. */
+static void put_gain(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct report *report = context;
+    struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
+
+    if (has_clusters(report)) {
+        gain.drag.error_ns = INFINITY;
+        gain.time.error_ns = INFINITY;
+    }
+    if (report->has_drags) {
+        cpti_gain_json(json, &gain);
+    }
+}
+
+static void put_quantiles(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct report *report = context;
+    const struct cpt_tree *tree = report->rows.whole;
+    const uint32_t node = ((const struct cpti_report_row *)row)->node;
+
+    if (!report->is_asked) {
+        return;
+    }
     cpti_json_open(json, "quantiles", '[');
     for (size_t i = 0; i < report->quantile_count; i++) {
         struct cpt_quantile found =
@@ -99,6 +177,217 @@ static void put_quantiles(struct cpti_json *json, const struct report *report,
     }
     cpti_json_close(json);
 }
+
+/* A frame below those of its callers, or the name of a group. */
+static void set_frame(const struct report *report, const struct cpti_report_row *row,
+                      struct cpti_cell *cell)
+{
+    const struct cpt_tree *tree = report->rows.whole;
+    char frame[CPT_TREE_FRAME_TEXT_BYTES];
+    char above[CPT_TREE_FRAME_TEXT_BYTES] = "";
+
+    (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
+    if (row->depth > 40) {
+        cpti_cell_format(cell, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
+        return;
+    }
+    (void)cpt_tree_frame_text(tree, cpt_tree_parent(tree, row->node), above,
+                              sizeof above);
+    cpti_cell_format(cell, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
+    cpti_cell_shorten(cell, "%*s%s", (int)(row->depth - 1) * 2, "",
+                      cpti_name_below(frame, above));
+}
+
+static void get_drag(const struct report *report, const struct cpti_report_row *row,
+                     struct cpti_cell *cell)
+{
+    const struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
+
+    if (gain.known_count != 0) {
+        cpti_cell_number(cell, gain.drag.mean_ns);
+    }
+}
+
+/* What the row of all that are not shown has, the last one of a table. */
+static void get_of_rest(const struct report *report, const struct cpti_report_row *row,
+                        unsigned what, struct cpti_cell *cell)
+{
+    if (what == SELF) {
+        cpti_cell_count(cell, row->self_ns);
+    } else if (what == STACK || what == FRAME) {
+        cpti_cell_format(cell, "(%" PRIu64 " more %ss)", row->inclusive_ns,
+                         cpti_by_words[report->by]);
+    }
+}
+
+/* What is made of the statistics. */
+static void get_of_stats(const struct report *report, const struct cpti_report_row *row,
+                         unsigned what, struct cpti_cell *cell)
+{
+    const struct cpt_stats *stats = stats_of(report, row);
+    const double latency_ns = report->all.inclusive.mean_ns;
+
+    switch (what) {
+    case SHARE:
+        cpti_cell_number(cell,
+                         latency_ns > 0 ? stats->inclusive.mean_ns / latency_ns : 0);
+        return;
+    case PRESENCE:
+        cpti_cell_number(cell, stats->presence);
+        return;
+    case PRESENT:
+        cpti_cell_count(cell, stats->present_count);
+        return;
+    case WHEN_PRESENT:
+        cpti_cell_number(cell, stats->present_mean_ns);
+        return;
+    case MIN:
+    case MAX:
+        cpti_cell_count(cell, what == MIN ? stats->min_ns : stats->max_ns);
+        return;
+    case TRUSTED:
+        cpti_cell_count(cell, !stats->is_rare && !is_heavy(report, row));
+        return;
+    default:
+        if (what < INCLUSIVE_MEAN) {
+            cpti_mean_cell(&stats->self, what - SELF_MEAN, cell);
+        } else {
+            cpti_mean_cell(&stats->inclusive, what - INCLUSIVE_MEAN, cell);
+        }
+    }
+}
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct report *report = context;
+    const struct cpti_report_row *own = row;
+    const struct cpt_tree *tree = report->rows.whole;
+
+    if (own->node == CPT_TREE_NONE) {
+        get_of_rest(report, own, what, cell);
+        return;
+    }
+    switch (what) {
+    case STACK:
+        cpti_by_text(tree, own->node, report->by, cell->room, sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return;
+    case FRAME:
+        set_frame(report, own, cell);
+        return;
+    case KIND:
+        cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, own->node)),
+                       cpt_tree_kind(tree, own->node));
+        return;
+    case SELF:
+    case INCLUSIVE:
+        cpti_cell_count(cell, what == SELF ? own->self_ns : own->inclusive_ns);
+        return;
+    case DRAG:
+        get_drag(report, own, cell);
+        return;
+    case P50:
+    case P99:
+        cpti_cell_count(
+            cell, cpt_stats_quantile_ns(tree, own->node, what == P50 ? 0.5 : 0.99));
+        return;
+    default:
+        if (what >= QUANTILE) {
+            cpti_cell_count(cell,
+                            cpt_stats_quantile_ns(tree, own->node,
+                                                  report->quantiles[what - QUANTILE]));
+        } else {
+            get_of_stats(report, own, what, cell);
+        }
+    }
+}
+
+static const struct cpti_column columns[] = {
+    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
+     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
+    {"frame", "frame", CPTI_COLUMN_TEXT, get, FRAME, "the last one below its callers",
+     CPTI_IN_TABLES},
+    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
+    {"self_ns", "self ms", CPTI_COLUMN_NS_WHOLE, get, SELF,
+     "its own time in the average request"},
+    {"inclusive_ns", "incl ms", CPTI_COLUMN_NS_WHOLE, get, INCLUSIVE,
+     "the same with all below it"},
+    {"self_mean_ns", "self mean", CPTI_COLUMN_NS_RARE, get, SELF_MEAN + CPTI_MEAN,
+     "its own time, not rounded"},
+    {"inclusive_mean_ns", "incl mean", CPTI_COLUMN_NS_RARE, get,
+     INCLUSIVE_MEAN + CPTI_MEAN, "with all below it, not rounded"},
+    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
+    {"presence", "presence", CPTI_COLUMN_PART, get, PRESENCE,
+     "the share of requests that have it on their path"},
+    {"present_count", "present", CPTI_COLUMN_COUNT, get, PRESENT,
+     "the number of those"},
+    {"present_mean_ns", "when present", CPTI_COLUMN_NS, get, WHEN_PRESENT,
+     "the mean time in them"},
+    {"p50_ns", "p50", CPTI_COLUMN_NS_WHOLE, get, P50, "half of them take at most this"},
+    {"p99_ns", "p99", CPTI_COLUMN_NS_WHOLE, get, P99},
+    {"min_ns", "min", CPTI_COLUMN_NS_WHOLE, get, MIN},
+    {"max_ns", "max", CPTI_COLUMN_NS_WHOLE, get, MAX},
+    {"self_low_ns", "self from", CPTI_COLUMN_NS, get, SELF_MEAN + CPTI_MEAN_LOW,
+     "the 95 % interval of its own time"},
+    {"self_high_ns", "to", CPTI_COLUMN_NS, get, SELF_MEAN + CPTI_MEAN_HIGH},
+    {"inclusive_low_ns", "incl from", CPTI_COLUMN_NS, get,
+     INCLUSIVE_MEAN + CPTI_MEAN_LOW, "… and of that with all below it"},
+    {"inclusive_high_ns", "to", CPTI_COLUMN_NS, get, INCLUSIVE_MEAN + CPTI_MEAN_HIGH},
+    {"trusted", "trusted", CPTI_COLUMN_FLAG, get, TRUSTED,
+     "whether there are enough requests for the intervals", CPTI_EVERYWHERE, put_trust},
+    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get, DRAG,
+     "the least that it would give back", CPTI_NOT_IN_JSON},
+    {"gain", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_gain},
+    {"quantiles", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_quantiles},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "rows", columns,
+    "self_ns,inclusive_ns,share,presence,present_mean_ns,p50_ns,p99_ns,frame"};
+
+/* Makes the columns: those above, and one for each of --quantiles. */
+static void make_relation(struct report *report)
+{
+    size_t count = sizeof columns / sizeof columns[0] - 1;
+
+    report->relation = relation;
+    report->relation.columns = report->columns;
+    memcpy(report->columns, columns, sizeof columns);
+    report->columns[0].heading = cpti_by_words[report->by];
+    report->columns[0].kind =
+        report->by == CPTI_BY_STACK ? CPTI_COLUMN_STACK : CPTI_COLUMN_TEXT;
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        (void)cpti_quantile_name(report->quantiles[i], report->names[i]);
+        (void)snprintf(report->keys[i], sizeof report->keys[i], "%s_ns",
+                       report->names[i]);
+        if (cpti_relation_column(&report->relation, report->keys[i]) == NULL) {
+            report->columns[count++] =
+                (struct cpti_column){report->keys[i],        report->names[i],
+                                     CPTI_COLUMN_NS_WHOLE,   get,
+                                     QUANTILE + (unsigned)i, NULL,
+                                     CPTI_NOT_IN_JSON,       NULL};
+        }
+    }
+}
+
+/* The columns of a table without --columns. A tree cannot be sorted: then each row has
+ * its whole stack. */
+static void show_columns(const struct report *report, char *shown, size_t capacity)
+{
+    const bool is_tree = report->by == CPTI_BY_STACK && report->view.sort == NULL;
+    size_t used = (size_t)snprintf(
+        shown, capacity, "self_ns,%sinclusive_ns,share,presence,present_mean_ns,",
+        report->has_drags ? "drag_ns," : "");
+
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        used += (size_t)snprintf(shown + used, capacity - used, "%s,", report->keys[i]);
+    }
+    (void)snprintf(shown + used, capacity - used, is_tree ? "frame" : "stack");
+}
+
+/* --- Printing --- */
 
 /* Those of the latency, if quantiles are asked for. */
 static void put_latency_quantiles(struct cpti_json *json, const struct report *report)
@@ -116,74 +405,15 @@ static void put_latency_quantiles(struct cpti_json *json, const struct report *r
     cpti_json_close(json);
 }
 
-/* A mean: thousandths of nanoseconds, or six digits if it is below a nanosecond, so
- * that rare stacks are not 0. */
-static void put_mean(struct cpti_json *json, const char *key, double ns)
-{
-    if (ns < 1) {
-        cpti_json_rough(json, key, ns);
-    } else {
-        cpti_json_ns(json, key, ns);
-    }
-}
-
-/* What a node would give back. Errors by cluster are not known of it. */
-static void put_gain(struct cpti_json *json, const struct report *report,
-                     const struct cpti_report_row *row)
-{
-    struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
-
-    if (has_clusters(report)) {
-        gain.drag.error_ns = INFINITY;
-        gain.time.error_ns = INFINITY;
-    }
-    cpti_gain_json(json, &gain);
-}
-
-static void put_row(struct cpti_json *json, const struct report *report,
-                    const struct cpti_report_row *row, double latency_ns)
-{
-    const struct cpt_tree *tree = report->rows.whole;
-    const struct cpt_stats stats = cpti_report_row_stats(&report->rows, row);
-
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_by_json(json, tree, row->node, report->by);
-    cpti_json_unsigned(json, "self_ns", row->self_ns);
-    cpti_json_unsigned(json, "inclusive_ns", row->inclusive_ns);
-    put_mean(json, "self_mean_ns", stats.self.mean_ns);
-    put_mean(json, "inclusive_mean_ns", stats.inclusive.mean_ns);
-    cpti_json_rough(json, "share",
-                    latency_ns > 0 ? stats.inclusive.mean_ns / latency_ns : 0);
-    cpti_json_rough(json, "presence", stats.presence);
-    cpti_json_unsigned(json, "present_count", stats.present_count);
-    cpti_json_ns(json, "present_mean_ns", stats.present_mean_ns);
-    cpti_json_unsigned(json, "p50_ns", cpt_stats_quantile_ns(tree, row->node, 0.5));
-    cpti_json_unsigned(json, "p99_ns", cpt_stats_quantile_ns(tree, row->node, 0.99));
-    cpti_json_unsigned(json, "min_ns", stats.min_ns);
-    cpti_json_unsigned(json, "max_ns", stats.max_ns);
-    cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
-    cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
-    cpti_trust_json(json, &stats, has_clusters(report),
-                    !has_clusters(report) &&
-                        cpt_stats_heaviness(tree, row->node).is_infinite);
-    if (report->has_drags) {
-        put_gain(json, report, row);
-    }
-    if (report->is_asked) {
-        put_quantiles(json, report, row->node);
-    }
-    cpti_json_close(json);
-}
-
 static void put_report(const struct report *report)
 {
     struct cpti_json json = {.file = stdout};
-    const struct cpt_stats all = cpti_report_latency(&report->rows);
     struct rest rest = {0};
+    const struct cpti_rows rows =
+        CPTI_ROWS(report->shown, choose_rows(report, &rest), report);
 
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, report->tree, &all, has_clusters(report));
+    cpti_tree_json_stats(&json, report->tree, &report->all, has_clusters(report));
     cpti_cluster_json(&json, &report->views, report->by);
     if (report->is_by) {
         cpti_json_text(&json, "by", cpti_by_words[report->by]);
@@ -193,14 +423,7 @@ static void put_report(const struct report *report)
         cpti_json_unsigned(&json, "drag_requests",
                            cpt_gain_request_count(report->tree));
     }
-    cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 0; i < report->rows.count; i++) {
-        if (is_shown(report, i, &rest)) {
-            put_row(&json, report, &report->rows.rows[i], all.inclusive.mean_ns);
-        }
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
+    cpti_relation_json(&report->view, &rows, rows.count, &json);
     if (report->ranks != NULL && report->row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest.row_count);
@@ -212,124 +435,9 @@ static void put_report(const struct report *report)
 
 /* --- As a table --- */
 
-/* The mean drag of a row; nothing if none is known. */
-static void add_drag(struct cpti_table *table, const struct report *report,
-                     const struct cpti_report_row *row)
+static void print_head(const struct report *report)
 {
-    char text[32];
-
-    if (report->has_drags) {
-        const struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
-
-        cpti_table_cell(table, "%s",
-                        gain.known_count != 0 ? cpti_ms(gain.drag.mean_ns, text) : "-");
-    }
-}
-
-/* The last cell: a frame below those of its callers, or the name of a group. */
-static void add_name(struct cpti_table *table, const struct report *report,
-                     const struct cpti_report_row *row)
-{
-    const struct cpt_tree *tree = report->rows.whole;
-    char frame[CPT_TREE_FRAME_TEXT_BYTES];
-    char above_frame[CPT_TREE_FRAME_TEXT_BYTES] = "";
-
-    if (report->by != CPTI_BY_STACK) {
-        cpti_by_text(tree, row->node, report->by, frame, sizeof frame);
-        cpti_table_cell(table, "%s", frame);
-        return;
-    }
-    (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
-    if (row->depth > 40) {
-        cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
-        return;
-    }
-    cpti_table_cell(table, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
-    (void)cpt_tree_frame_text(tree, cpt_tree_parent(tree, row->node), above_frame,
-                              sizeof above_frame);
-    cpti_table_short(table, "%*s%s", (int)(row->depth - 1) * 2, "",
-                     cpti_name_below(frame, above_frame));
-}
-
-static void add_row(struct cpti_table *table, const struct report *report,
-                    const struct cpti_report_row *row)
-{
-    const struct cpt_tree *tree = report->rows.whole;
-    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
-    const uint64_t latency_ns = report->rows.latency_ns;
-    char text[32];
-
-    cpti_table_cell(table, "%s", cpti_ms((double)row->self_ns, text));
-    add_drag(table, report, row);
-    cpti_table_cell(table, "%s", cpti_ms((double)row->inclusive_ns, text));
-    cpti_table_cell(
-        table, "%.1f%%",
-        latency_ns == 0 ? 0 : 100 * (double)row->inclusive_ns / (double)latency_ns);
-    cpti_table_cell(table, "%.3f", stats.presence);
-    cpti_table_cell(table, "%s", cpti_ms(stats.present_mean_ns, text));
-    for (size_t i = 0; i < report->quantile_count; i++) {
-        const uint64_t time_ns =
-            cpt_stats_quantile_ns(tree, row->node, report->quantiles[i]);
-
-        cpti_table_cell(table, "%s", cpti_ms((double)time_ns, text));
-    }
-    add_name(table, report, row);
-}
-
-/* The last row: what is not shown. */
-static void add_rest(struct cpti_table *table, const struct report *report,
-                     const struct rest *rest)
-{
-    char text[32];
-
-    if (rest->row_count == 0) {
-        return;
-    }
-    cpti_table_cell(table, "%s", cpti_ms((double)rest->self_ns, text));
-    for (size_t i = 2; i < table->column_count; i++) {
-        cpti_table_cell(table, "-");
-    }
-    cpti_table_cell(table, "(%" PRIu64 " more %ss)", rest->row_count,
-                    cpti_by_words[report->by]);
-}
-
-/* The table without rows. @texts has room for the names of the quantiles. */
-static struct cpti_table table_of(const struct report *report,
-                                  char texts[QUANTILES_MAX][16])
-{
-    static const char *const fixed[] = {"self ms", "drag ms",  "incl ms",
-                                        "share",   "presence", "when present"};
-    const char *headings[CPTI_TABLE_COLUMNS_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-        if (i != 1 || report->has_drags) {
-            headings[count++] = fixed[i];
-        }
-    }
-    for (size_t i = 0; i < report->quantile_count; i++) {
-        headings[count++] = cpti_quantile_name(report->quantiles[i], texts[i]);
-    }
-    headings[count++] =
-        report->by == CPTI_BY_STACK ? "frame" : cpti_by_words[report->by];
-    return cpti_table_of(headings, count);
-}
-
-static int print_report(const struct report *report)
-{
-    const struct cpt_stats all = cpti_report_latency(&report->rows);
-    char texts[QUANTILES_MAX][16];
-    struct rest rest = {0};
-    struct cpti_table table = table_of(report, texts);
-    int status;
-
-    for (uint32_t i = 0; i < report->rows.count; i++) {
-        if (is_shown(report, i, &rest)) {
-            add_row(&table, report, &report->rows.rows[i]);
-        }
-    }
-    add_rest(&table, report, &rest);
-    cpti_tree_print_stats(report->tree, NULL, &all, has_clusters(report));
+    cpti_tree_print_stats(report->tree, NULL, &report->all, has_clusters(report));
     cpti_cluster_print(&report->views, report->by);
     if (report->has_drags) {
         (void)printf("drags: of %" PRIu64 " of %" PRIu64 " requests\n",
@@ -337,8 +445,27 @@ static int print_report(const struct report *report)
                      cpt_tree_request_count(report->tree));
     }
     (void)printf("\n");
-    status = cpti_table_print(&table);
-    if (status == CPTI_EXIT_DONE && report->is_asked) {
+}
+
+static int print_report(const struct report *report)
+{
+    const bool is_for_people = cpti_view_is_for_people(&report->view);
+    struct rest rest = {0};
+    struct cpti_rows rows =
+        CPTI_ROWS(report->shown, choose_rows(report, &rest), report);
+    int status;
+
+    if (is_for_people) {
+        print_head(report);
+        if (rest.row_count != 0) {
+            report->shown[rows.count++] =
+                (struct cpti_report_row){.node = CPT_TREE_NONE,
+                                         .self_ns = rest.self_ns,
+                                         .inclusive_ns = rest.row_count};
+        }
+    }
+    status = cpti_relation_print(&report->view, &rows, rows.count);
+    if (status == CPTI_EXIT_DONE && report->is_asked && is_for_people) {
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
                      "is exact\n\n",
                      1 / CPT_STATS_QUANTILE_ERROR);
@@ -356,34 +483,58 @@ static int print_rows(void *context, size_t row_max)
     struct report *report = context;
 
     report->row_max = row_max;
-    if (!report->is_json) {
+    if (report->view.format != CPTI_FORMAT_JSON) {
         return print_report(report);
     }
     put_report(report);
     return CPTI_EXIT_DONE;
 }
 
+/* Puts the rows in their order, and ranks them if not all may fit. false without
+ * memory. */
+static bool order(struct report *report)
+{
+    const struct cpti_report_rows *rows = &report->rows;
+    bool is_ranked = true;
+
+    report->shown = calloc((size_t)rows->count + 1, sizeof *report->shown);
+    cpti_relation_sort(&report->view, rows->rows, rows->count, sizeof *rows->rows,
+                       report);
+    if (report->bytes_max != 0) {
+        report->ranks = calloc((size_t)rows->count + 1, sizeof *report->ranks);
+        is_ranked = report->ranks != NULL && cpti_report_rows_rank(rows, report->ranks);
+        for (uint32_t i = 0; is_ranked && i < rows->count && report->view.sort; i++) {
+            report->ranks[i] = i;
+        }
+    }
+    return report->shown != NULL && is_ranked;
+}
+
 static int show(const struct cpti_arguments *arguments, struct report *report)
 {
+    struct described described = {.node = CPT_TREE_NONE};
     struct cpti_capped capped = {
         .bytes_max = report->bytes_max, .print = print_rows, .context = report};
+    char shown[32 * CPTI_TABLE_COLUMNS_MAX];
     int status =
         cpti_report_rows_init(&report->rows, report->tree, &report->views, report->by);
 
-    report->is_json = cpti_has(arguments, "json");
     report->has_drags = cpt_gain_request_count(report->tree) != 0;
+    report->described = &described;
     capped.row_count = report->rows.count;
-    if (status == CPTI_EXIT_DONE && report->bytes_max != 0) {
-        report->ranks = calloc((size_t)report->rows.count + 1, sizeof *report->ranks);
-        if (report->ranks == NULL ||
-            !cpti_report_rows_rank(&report->rows, report->ranks)) {
-            status = cpti_failed("out of memory");
-        }
+    if (status == CPTI_EXIT_DONE) {
+        report->all = cpti_report_latency(&report->rows);
+        show_columns(report, shown, sizeof shown);
+        status = cpti_view_read(arguments, &report->relation, shown, &report->view);
+    }
+    if (status == CPTI_EXIT_DONE && !order(report)) {
+        status = cpti_failed("out of memory");
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_print(&capped);
     }
     free(report->ranks);
+    free(report->shown);
     cpti_report_rows_deinit(&report->rows);
     return status;
 }
@@ -467,6 +618,10 @@ static int run(const struct cpti_arguments *arguments)
         return cpti_group_report(arguments);
     }
     status = read_quantiles(&report, arguments);
+    make_relation(&report);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &report.relation, NULL, &report.view);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &report.bytes_max);
     }
@@ -531,8 +686,8 @@ const struct cpti_command cpti_command_report = {
     .question = "Where does the average request spend its time?",
     .needs = "path logs, spans or trees",
     .usages = {"[OPTION]... LOG|TREE..."},
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
-                cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
+                cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -334,7 +334,7 @@ static const struct cpti_column columns[] = {
     {"gain_high_ns", "to", CPTI_COLUMN_NS, get_mean,
      CPTI_MEAN_PARTS *GAIN + CPTI_MEAN_HIGH},
     {"gain_interval", "95% interval", CPTI_COLUMN_TEXT, get, INTERVAL,
-     "both ends of it, in tables", true},
+     "both ends of it, in tables", CPTI_IN_TABLES},
     {"drag_ns", "drag ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *DRAG + CPTI_MEAN,
      "the gain of its piece that would give most"},
     {"drag_low_ns", "drag from", CPTI_COLUMN_NS, get_mean,

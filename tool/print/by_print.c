@@ -20,10 +20,9 @@ void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
     }
 }
 
-void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
-                  enum cpti_by by)
+void cpti_by_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
+                        uint32_t node, enum cpti_by by)
 {
-    const unsigned kind = cpt_tree_kind(tree, node);
     char text[CPT_TREE_FRAME_TEXT_BYTES];
 
     if (by == CPTI_BY_STACK) {
@@ -39,5 +38,13 @@ void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t 
         cpti_json_raw_name(json, text);
         cpti_json_close(json);
     }
+}
+
+void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
+                  enum cpti_by by)
+{
+    const unsigned kind = cpt_tree_kind(tree, node);
+
+    cpti_by_stack_json(json, tree, node, by);
     cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

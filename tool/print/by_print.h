@@ -14,7 +14,10 @@
 void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
                   char *text, size_t capacity);
 
-/* Writes the fields "stack" (for a group an array of one element) and "kind". */
+/* Writes the field "stack" (for a group an array of one element), and the same with
+ * "kind". */
+void cpti_by_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
+                        uint32_t node, enum cpti_by by);
 void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
                   enum cpti_by by);
 

@@ -58,7 +58,7 @@ static int by_culprit(const void *left, const void *right)
 
 void cpti_contention_sort(struct contention *all, const struct cpti_view *view)
 {
-    const struct waits pairs = {all, true};
+    const struct waits pairs = {all, CPTI_IN_TABLES};
 
     cpti_overlaps_sort(&all->overlaps);
     qsort(all->pairs.rows, all->pairs.count, sizeof(struct cpti_tally_row), by_time);
@@ -169,14 +169,15 @@ static const struct cpti_column columns[] = {
     {"culprit", "culprit", CPTI_COLUMN_NAME, get, OF_CULPRIT, "who was in the way"},
     {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "of the wait"},
     {"resource", "name", CPTI_COLUMN_NAME, get, OF_RESOURCE, "the lock or executor"},
-    {"wait", "resource", CPTI_COLUMN_NAME, get, WAIT, "both of them, in tables", true},
+    {"wait", "resource", CPTI_COLUMN_NAME, get, WAIT, "both of them, in tables",
+     CPTI_IN_TABLES},
     {"victim", "victim", CPTI_COLUMN_NAME, get, OF_VICTIM, "the task that waited"},
     {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
     {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, CPTI_MEAN, "in the average request"},
     {"low_ns", "from", CPTI_COLUMN_NS, get, CPTI_MEAN_LOW, "the 95 % interval of that"},
     {"high_ns", "to", CPTI_COLUMN_NS, get, CPTI_MEAN_HIGH},
     {"interval", "95 % interval", CPTI_COLUMN_TEXT, get, CPTI_MEAN_INTERVAL,
-     "both ends of it, in tables", true},
+     "both ends of it, in tables", CPTI_IN_TABLES},
     {"queue_length", "queue", CPTI_COLUMN_NUMBER, get, QUEUE_LENGTH,
      "works before it, if it waited in a queue"},
     {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
@@ -230,13 +231,13 @@ static void get_of_group(const void *context, const void *row, unsigned what,
 static const struct cpti_column group_columns[] = {
     {"value", "value", CPTI_COLUMN_NAME, get_of_group, VALUE},
     {"why", "why", CPTI_COLUMN_TEXT, get_of_group, WHY},
-    {"group", "group", CPTI_COLUMN_NAME, get_of_group, WHOSE, NULL, true},
+    {"group", "group", CPTI_COLUMN_NAME, get_of_group, WHOSE, NULL, CPTI_IN_TABLES},
     {"share", "share", CPTI_COLUMN_SHARE, get_of_group, SHARE},
     {"mean_ns", "mean ms", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN},
     {"low_ns", "from", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_LOW},
     {"high_ns", "to", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_HIGH},
     {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_of_group, CPTI_MEAN_INTERVAL,
-     NULL, true},
+     NULL, CPTI_IN_TABLES},
     {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
      offsetof(struct cpti_tally_row, wait_count)},
     {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
@@ -281,11 +282,11 @@ static void get_of_overlap(const void *context, const void *row, unsigned what,
 static const struct cpti_column overlap_columns[] = {
     {"trace_id", "trace", CPTI_COLUMN_TEXT, get_of_overlap, TRACE},
     {"trace_end", "trace ends in", CPTI_COLUMN_TEXT, get_of_overlap, TRACE_END, NULL,
-     true},
+     CPTI_IN_TABLES},
     {"victim", "victim", CPTI_COLUMN_NAME, get_of_overlap, OF_VICTIM},
     {"kind", "kind", CPTI_COLUMN_TEXT, get_of_overlap, KIND},
     {"resource", "name", CPTI_COLUMN_NAME, get_of_overlap, OF_RESOURCE},
-    {"wait", "resource", CPTI_COLUMN_NAME, get_of_overlap, WAIT, NULL, true},
+    {"wait", "resource", CPTI_COLUMN_NAME, get_of_overlap, WAIT, NULL, CPTI_IN_TABLES},
     {"culprit_trace_end", "waited for one in", CPTI_COLUMN_TEXT, get_of_overlap,
      OTHER_END},
     {"culprit", "culprit", CPTI_COLUMN_NAME, get_of_overlap, OF_CULPRIT},
@@ -331,7 +332,7 @@ void cpti_contention_put(const struct contention *all, const struct cpt_tree *tr
                          const struct cpti_view *view, size_t row_max)
 {
     const struct cpti_overlaps *overlaps = &all->overlaps;
-    const struct waits pairs = {all, true};
+    const struct waits pairs = {all, CPTI_IN_TABLES};
     const struct waits culprits = {all, false};
     const struct cpti_rows rows = CPTI_ROWS(all->pairs.rows, all->pairs.count, &pairs);
     const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
@@ -468,7 +469,7 @@ int cpti_contention_print(const struct contention *all, const struct cpt_tree *t
 {
     const size_t most = cpti_view_rows(view, row_max, PRINTED_MAX);
     const bool is_for_people = cpti_view_is_for_people(view);
-    const struct waits pairs = {all, true};
+    const struct waits pairs = {all, CPTI_IN_TABLES};
     int status = is_for_people ? print_head(all, tree, view, most) : CPTI_EXIT_DONE;
 
     if (status == CPTI_EXIT_DONE && (all->pairs.count != 0 || !is_for_people)) {

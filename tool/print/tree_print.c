@@ -260,7 +260,6 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node)
 {
-    const unsigned kind = cpt_tree_kind(tree, node);
     uint32_t stack[CPT_TREE_DEPTH_MAX];
     char text[CPT_TREE_FRAME_TEXT_BYTES];
     bool is_escaped = false;
@@ -285,5 +284,4 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
         }
         cpti_json_close(json);
     }
-    cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

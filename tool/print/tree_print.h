@@ -29,7 +29,7 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);
 void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
                           const struct cpt_stats *all, bool is_clustered);
 
-/* Writes the fields "stack" and "kind" of @node. */
+/* Writes the field "stack" of @node, and "frames" if a name is shown with escapes. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
 

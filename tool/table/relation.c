@@ -38,6 +38,18 @@ static const struct cpti_column *find_column(const struct cpti_relation *relatio
     return NULL;
 }
 
+const struct cpti_column *cpti_relation_column(const struct cpti_relation *relation,
+                                               const char *key)
+{
+    return find_column(relation, key, strlen(key));
+}
+
+/* Whether it has a value, by which rows can be sorted if @is_sort. */
+static bool is_possible(const struct cpti_column *column, bool is_sort)
+{
+    return column->get != NULL && !(is_sort && column->place == CPTI_IN_TABLES);
+}
+
 /* Says which columns there are, or by which a person can sort. */
 static int refuse_column(const struct cpti_relation *relation, const char *key,
                          size_t bytes, bool is_sort)
@@ -51,7 +63,7 @@ static int refuse_column(const struct cpti_relation *relation, const char *key,
                    (int)(bytes < sizeof name ? bytes : sizeof name - 1), key);
     for (const struct cpti_column *column = relation->columns;
          column->key != NULL && used < sizeof keys; column++) {
-        if (!is_sort || !column->is_for_people) {
+        if (is_possible(column, is_sort)) {
             used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s",
                                      used != 0 ? ", " : "", column->key);
         }
@@ -66,7 +78,8 @@ static int choose(struct cpti_view *view, const char *keys)
         const size_t bytes = strcspn(keys, ",");
         const struct cpti_column *column = find_column(view->relation, keys, bytes);
 
-        if (column == NULL) {
+        if (column == NULL ||
+            (column->get == NULL && view->format != CPTI_FORMAT_JSON)) {
             return refuse_column(view->relation, keys, bytes, false);
         }
         if (view->column_count == CPTI_TABLE_COLUMNS_MAX) {
@@ -89,7 +102,9 @@ static void choose_own(struct cpti_view *view, const char *shown)
     }
     for (const struct cpti_column *column = view->relation->columns;
          column->key != NULL; column++) {
-        if (!column->is_for_people) {
+        if (column->place != CPTI_IN_TABLES &&
+            (view->format == CPTI_FORMAT_JSON ? column->place != CPTI_NOT_IN_JSON
+                                              : column->get != NULL)) {
             view->columns[view->column_count++] = column;
         }
     }
@@ -125,8 +140,8 @@ int cpti_view_read(const struct cpti_arguments *arguments,
         return status;
     }
     if (sort != NULL) {
-        view->sort = find_column(relation, sort, strlen(sort));
-        if (view->sort == NULL || view->sort->is_for_people) {
+        view->sort = cpti_relation_column(relation, sort);
+        if (view->sort == NULL || !is_possible(view->sort, true)) {
             return refuse_column(relation, sort, strlen(sort), true);
         }
     }
@@ -175,6 +190,23 @@ void cpti_cell_format(struct cpti_cell *cell, const char *format, ...)
     cpti_cell_text(cell, cpt_bytes_of(cell->room));
 }
 
+void cpti_cell_shorten(struct cpti_cell *cell, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(cell->shorter, sizeof cell->shorter, format, arguments);
+    va_end(arguments);
+}
+
+void cpti_cell_word(struct cpti_cell *cell, const char *word, unsigned number)
+{
+    cpti_cell_count(cell, number);
+    if (word != NULL) {
+        cpti_cell_text(cell, cpt_bytes_of(word));
+    }
+}
+
 void cpti_cell_count(struct cpti_cell *cell, uint64_t count)
 {
     cell->is_known = true;
@@ -206,6 +238,8 @@ static void take(const struct cpti_column *column, const void *context, const vo
 {
     value->is_known = false;
     value->is_none = false;
+    value->text = (struct cpt_bytes){NULL, 0};
+    value->shorter[0] = '\0';
     value->number = 0; /* of those that have none, for CSV */
     column->get(context, row, column->what, value);
 }
@@ -235,7 +269,9 @@ static int compare_rows(const void *left, const void *right, void *context)
     }
     switch (ordering->column->kind) {
     case CPTI_COLUMN_TEXT:
+    case CPTI_COLUMN_STACK:
     case CPTI_COLUMN_NAME:
+    case CPTI_COLUMN_WORD:
         return cpti_compare_bytes(a.text, b.text);
     case CPTI_COLUMN_COUNT:
     case CPTI_COLUMN_NS_WHOLE:
@@ -266,20 +302,29 @@ static const char *cell_of(const struct cpti_column *column,
     }
     switch (column->kind) {
     case CPTI_COLUMN_TEXT:
+    case CPTI_COLUMN_STACK:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.*s", (int)value->text.bytes,
                        value->text.data);
         return text;
     case CPTI_COLUMN_NAME:
         return cpti_quoted_bytes(value->text);
+    case CPTI_COLUMN_WORD:
     case CPTI_COLUMN_COUNT:
+        if (value->text.data != NULL) {
+            return value->text.data;
+        }
         (void)snprintf(text, CPTI_VALUE_BYTES, "%" PRIu64, value->count);
         return text;
     case CPTI_COLUMN_NS:
+    case CPTI_COLUMN_NS_RARE:
         return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
     case CPTI_COLUMN_NS_WHOLE:
         return cpti_ms((double)value->count, text);
     case CPTI_COLUMN_SHARE:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.1f%%", 100 * value->number);
+        return text;
+    case CPTI_COLUMN_PART:
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.3f", value->number);
         return text;
     case CPTI_COLUMN_FLAG:
         return value->count != 0 ? "yes" : "no";
@@ -301,10 +346,14 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
         headings[i] = view->columns[i]->heading;
     }
     table = cpti_table_of(headings, view->column_count);
+    table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_COLUMN_STACK;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < view->column_count; k++) {
             take(view->columns[k], rows->context, row_at(rows, i), &value);
             cpti_table_cell(&table, "%s", cell_of(view->columns[k], &value, text));
+        }
+        if (value.shorter[0] != '\0') {
+            cpti_table_short(&table, "%s", value.shorter);
         }
     }
     return view->format == CPTI_FORMAT_MARKDOWN ? cpti_table_print_markdown(&table)
@@ -324,8 +373,12 @@ static void put(struct cpti_json *json, const char *key,
     }
     switch (column->kind) {
     case CPTI_COLUMN_TEXT:
+    case CPTI_COLUMN_STACK:
     case CPTI_COLUMN_NAME:
         cpti_json_bytes(json, key, value->text);
+        return;
+    case CPTI_COLUMN_WORD:
+        cpti_json_word(json, key, value->text.data, (unsigned)value->count);
         return;
     case CPTI_COLUMN_COUNT:
     case CPTI_COLUMN_NS_WHOLE:
@@ -333,6 +386,9 @@ static void put(struct cpti_json *json, const char *key,
         return;
     case CPTI_COLUMN_NS:
         cpti_json_ns(json, key, value->number);
+        return;
+    case CPTI_COLUMN_NS_RARE:
+        (value->number < 1 ? cpti_json_rough : cpti_json_ns)(json, key, value->number);
         return;
     case CPTI_COLUMN_FLAG:
         cpti_json_bool(json, key, value->count != 0);
@@ -355,6 +411,10 @@ void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *ro
         for (size_t k = 0; k < view->column_count; k++) {
             const struct cpti_column *column = view->columns[k];
 
+            if (column->put != NULL) {
+                column->put(rows->context, row_at(rows, i), json);
+                continue;
+            }
             take(column, rows->context, row_at(rows, i), &value);
             put(json, column->key, column, &value);
         }
@@ -407,7 +467,7 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
             if (!value.is_known) {
                 continue;
             }
-            if (column->kind == CPTI_COLUMN_TEXT || column->kind == CPTI_COLUMN_NAME) {
+            if (value.text.data != NULL) {
                 print_text(value.text);
             } else if (isfinite(value.number)) {
                 put(&json, NULL, column, &value);

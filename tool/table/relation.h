@@ -21,16 +21,20 @@
 #include "tool/base/command.h"
 #include "tool/table/json_write.h"
 
-enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 2 * CPT_NAME_BYTES_MAX + 4 };
+enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 4096 };
 
 /* What the values of a column are. */
 enum cpti_column_kind {
-    CPTI_COLUMN_TEXT,     /* words of ours */
+    CPTI_COLUMN_TEXT,     /* words of ours, or what is escaped already */
+    CPTI_COLUMN_STACK,    /* the same of frames; their ends tell most */
     CPTI_COLUMN_NAME,     /* text from outside, escaped for people */
+    CPTI_COLUMN_WORD,     /* one of ours, or a number that has none in this version */
     CPTI_COLUMN_COUNT,    /* whole numbers */
     CPTI_COLUMN_NS,       /* nanoseconds; milliseconds in tables */
+    CPTI_COLUMN_NS_RARE,  /* likewise; six digits in JSON below 1, so rare is not 0 */
     CPTI_COLUMN_NS_WHOLE, /* whole nanoseconds, likewise */
     CPTI_COLUMN_SHARE,    /* 0 to 1; per cent in tables */
+    CPTI_COLUMN_PART,     /* 0 to 1, with three digits in tables */
     CPTI_COLUMN_NUMBER,   /* other numbers, of six digits */
     CPTI_COLUMN_FLAG      /* yes or no */
 };
@@ -39,10 +43,11 @@ enum cpti_column_kind {
 struct cpti_cell {
     bool is_known;
     bool is_none;          /* not known, as it has no place here: no field in JSON */
-    struct cpt_bytes text; /* of text and names; good until the next value is taken */
+    struct cpt_bytes text; /* of texts, stacks, names; good until the next one */
     uint64_t count;        /* of counts and whole ns, and 0 or 1 of flags */
     double number;         /* of the others */
-    char room[CPTI_VALUE_BYTES]; /* for a text that has to be made */
+    char room[CPTI_VALUE_BYTES];    /* for a text that has to be made */
+    char shorter[CPTI_VALUE_BYTES]; /* if it does not fit as a table's last; or empty */
 };
 
 /* Sets @cell, which is empty, to what @row has of @what: a number of the column, so
@@ -50,9 +55,12 @@ struct cpti_cell {
 typedef void (*cpti_column_fn)(const void *context, const void *row, unsigned what,
                                struct cpti_cell *cell);
 
-/* These set it. */
+/* These set it; of a word that is NULL its number is shown. */
 void cpti_cell_text(struct cpti_cell *cell, struct cpt_bytes text);
 void cpti_cell_format(struct cpti_cell *cell, const char *format, ...) CPT_PRINTF(2, 3);
+void cpti_cell_shorten(struct cpti_cell *cell, const char *format, ...)
+    CPT_PRINTF(2, 3);
+void cpti_cell_word(struct cpti_cell *cell, const char *word, unsigned number);
 void cpti_cell_count(struct cpti_cell *cell, uint64_t count);
 void cpti_cell_number(struct cpti_cell *cell, double number);
 
@@ -63,6 +71,17 @@ void cpti_field_number(const void *context, const void *row, unsigned what,
 void cpti_field_count(const void *context, const void *row, unsigned what,
                       struct cpti_cell *cell);
 
+/* Writes fields of the open object: what JSON has in the place of one value. */
+typedef void (*cpti_put_fn)(const void *context, const void *row,
+                            struct cpti_json *json);
+
+/* Where a column is. */
+enum cpti_column_place {
+    CPTI_EVERYWHERE = 0,
+    CPTI_IN_TABLES,  /* made of other columns for people, as an interval is */
+    CPTI_NOT_IN_JSON /* unless it is asked for: an object there has it */
+};
+
 /* One column. The key NULL ends a list. */
 struct cpti_column {
     const char *key;     /* in JSON and CSV, and for --columns and --sort */
@@ -70,8 +89,9 @@ struct cpti_column {
     unsigned kind;       /* enum cpti_column_kind */
     cpti_column_fn get;
     unsigned what;
-    const char *note;   /* lower case, no full stop; NULL: the key says it */
-    bool is_for_people; /* made of other columns: in tables alone, as an interval is */
+    const char *note; /* lower case, no full stop; NULL: the key says it */
+    unsigned place;   /* enum cpti_column_place */
+    cpti_put_fn put;  /* in JSON instead; without @get in JSON alone; or NULL */
 };
 
 struct cpti_relation {
@@ -133,6 +153,10 @@ bool cpti_view_is_for_people(const struct cpti_view *view);
 
 /* How many rows are printed of at most @row_max: people get @people_max. */
 size_t cpti_view_rows(const struct cpti_view *view, size_t row_max, size_t people_max);
+
+/* The column with the key @key, or NULL. */
+const struct cpti_column *cpti_relation_column(const struct cpti_relation *relation,
+                                               const char *key);
 
 /* Puts the @count rows at @items of @bytes each into the order that --sort wants: the
  * largest numbers first, texts from A to Z, what is not known last; equal rows stay as
