@@ -87,3 +87,13 @@ void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell
                          cpti_ms(high_ns, high));
     }
 }
+
+void cpti_field_mean(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const char *field = (const char *)row + what / CPTI_MEAN_PARTS;
+
+    (void)context;
+    cpti_mean_cell((const struct cpt_mean *)(const void *)field, what % CPTI_MEAN_PARTS,
+                   cell);
+}

@@ -43,4 +43,10 @@ struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
 enum { CPTI_MEAN, CPTI_MEAN_LOW, CPTI_MEAN_HIGH, CPTI_MEAN_INTERVAL, CPTI_MEAN_PARTS };
 void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell);
 
+/* The same of a field of the row, a struct cpt_mean; in a column as CPTI_NUMBER(). */
+void cpti_field_mean(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell);
+#define CPTI_FIELD_MEAN(type, field, part)                                             \
+    cpti_field_mean, offsetof(type, field) * CPTI_MEAN_PARTS + (part)
+
 #endif

@@ -54,7 +54,7 @@ struct report {
     uint64_t bytes_max;            /* of the answer; 0: no limit */
     bool has_drags;                /* some requests have */
     uint32_t *ranks;               /* of the rows by time; NULL: all are shown */
-    struct cpti_report_row *shown; /* has room for the rows and one more */
+    struct cpti_report_row *shown; /* has room for all rows */
     size_t row_max;                /* rows that are shown */
     struct cpti_view view;
     struct cpti_relation relation;
@@ -453,15 +453,14 @@ static int print_report(const struct report *report)
     struct rest rest = {0};
     struct cpti_rows rows =
         CPTI_ROWS(report->shown, choose_rows(report, &rest), report);
+    const struct cpti_report_row others = {
+        .node = CPT_TREE_NONE, .self_ns = rest.self_ns, .inclusive_ns = rest.row_count};
     int status;
 
     if (is_for_people) {
         print_head(report);
         if (rest.row_count != 0) {
-            report->shown[rows.count++] =
-                (struct cpti_report_row){.node = CPT_TREE_NONE,
-                                         .self_ns = rest.self_ns,
-                                         .inclusive_ns = rest.row_count};
+            rows.rest = &others;
         }
     }
     status = cpti_relation_print(&report->view, &rows, rows.count);

@@ -10,9 +10,8 @@
 #include "tool/print/blind_print.h"
 
 #include "tool/base/command.h"
-#include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/gather/gather.h"
 #include "tool/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
@@ -20,7 +19,6 @@
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,61 +139,72 @@ static double all_of(const struct blind *blind)
     return time;
 }
 
-static void put(const struct blind *blind, const struct cpt_tree *tree)
+enum { SERVICE, REASON, SHARE, MEAN };
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_json json = {.file = stdout};
-    char text[24];
+    const struct blind *blind = context;
+    const struct row *own = row;
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, tree, &all, false);
-    cpti_json_rough(&json, "blind_share", share_of(blind, all_of(blind)));
-    cpti_json_open(&json, "blind_spots", '[');
-    for (size_t i = 0; i < blind->count; i++) {
-        const struct row *row = &blind->rows[i];
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_text(&json, "service", row->service);
-        cpti_json_text(&json, "reason", word_of(row->reason, text));
-        cpti_json_rough(&json, "share", share_of(blind, row->time));
-        cpti_json_ns(&json, "mean_ns", row->time / blind->weights);
-        cpti_json_unsigned(&json, "spots", row->spot_count);
-        cpti_json_unsigned(&json, "requests", row->request_count);
-        cpti_json_close(&json);
+    switch (what) {
+    case SERVICE:
+        cpti_cell_text(cell, cpt_bytes_of(own->service));
+        return;
+    case REASON:
+        cpti_cell_text(cell, cpt_bytes_of(word_of(own->reason, cell->room)));
+        return;
+    case SHARE:
+        cpti_cell_number(cell, share_of(blind, own->time));
+        return;
+    default:
+        cpti_cell_number(cell, own->time / blind->weights);
     }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    cpti_json_close(&json);
 }
 
-static int print(const struct blind *blind, const struct cpt_tree *tree)
-{
-    const char *const headings[] = {"share",    "mean ms", "spots",
-                                    "requests", "reason",  "service"};
-    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_table table = cpti_table_of(headings, 6);
+static const struct cpti_column columns[] = {
+    {"service", "service", CPTI_COLUMN_NAME, get, SERVICE,
+     "whose callers have no path"},
+    {"reason", "reason", CPTI_COLUMN_TEXT, get, REASON, "why"},
+    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
+    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "in the average request"},
+    {"spots", "spots", CPTI_COLUMN_COUNT, CPTI_COUNT(struct row, spot_count),
+     "how many segments"},
+    {"requests", "requests", CPTI_COLUMN_COUNT, CPTI_COUNT(struct row, request_count),
+     "that have one"},
+    {0},
+};
 
-    cpti_tree_print_stats(tree, NULL, &all, false);
-    (void)printf("blind spots: %.1f%% of the latency\n",
-                 100 * share_of(blind, all_of(blind)));
-    if (blind->count == 0) {
+static const struct cpti_relation relation = {
+    "blind_spots", columns, "share,mean_ns,spots,requests,reason,service"};
+
+static int print(struct blind *blind, const struct cpt_tree *tree,
+                 const struct cpti_view *view)
+{
+    const struct cpti_rows rows = CPTI_ROWS(blind->rows, blind->count, blind);
+    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    struct cpti_json json = {.file = stdout};
+
+    qsort(blind->rows, blind->count, sizeof blind->rows[0], by_time);
+    cpti_relation_sort(view, blind->rows, blind->count, sizeof blind->rows[0], blind);
+    if (view->format == CPTI_FORMAT_JSON) {
+        cpti_json_open(&json, NULL, '{');
+        cpti_tree_json_stats(&json, tree, &all, false);
+        cpti_json_rough(&json, "blind_share", share_of(blind, all_of(blind)));
+        cpti_relation_json(view, &rows, rows.count, &json);
+        cpti_json_close(&json);
         return CPTI_EXIT_DONE;
     }
-    for (size_t i = 0; i < blind->count; i++) {
-        const struct row *row = &blind->rows[i];
-        char text[32];
-        char word[24];
-
-        cpti_table_cell(&table, "%.1f%%", 100 * share_of(blind, row->time));
-        cpti_table_cell(&table, "%s", cpti_ms(row->time / blind->weights, text));
-        cpti_table_cell(&table, "%" PRIu64, row->spot_count);
-        cpti_table_cell(&table, "%" PRIu64, row->request_count);
-        cpti_table_cell(&table, "%s", word_of(row->reason, word));
-        cpti_table_cell(&table, "%s", cpti_quoted(row->service));
+    if (cpti_view_is_for_people(view)) {
+        cpti_tree_print_stats(tree, NULL, &all, false);
+        (void)printf("blind spots: %.1f%% of the latency\n",
+                     100 * share_of(blind, all_of(blind)));
+        if (blind->count == 0) {
+            return CPTI_EXIT_DONE;
+        }
+        (void)printf("\n");
     }
-    (void)printf("\n");
-    return cpti_table_print(&table);
+    return cpti_relation_print(view, &rows, rows.count);
 }
 
 int cpti_blind_report(const struct cpti_arguments *arguments)
@@ -204,9 +213,13 @@ int cpti_blind_report(const struct cpti_arguments *arguments)
                                          "group-by"};
     struct cpti_gather gather = {.omits_sources = cpti_has(arguments, "no-source"),
                                  .request = add_request};
+    struct cpti_view view;
     bool is_usable = false;
-    int status = CPTI_EXIT_DONE;
+    int status = cpti_view_read(arguments, &relation, NULL, &view);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (cpti_has(arguments, others[i])) {
             return cpti_usage("option '--blind-spots' does not go with '--%s'",
@@ -221,14 +234,7 @@ int cpti_blind_report(const struct cpti_arguments *arguments)
     if (is_usable && gather.met_tree) {
         status = cpti_failed("a tree has no reasons of blind spots: give the logs");
     } else if (is_usable) {
-        struct blind *blind = gather.context;
-
-        qsort(blind->rows, blind->count, sizeof blind->rows[0], by_time);
-        if (cpti_has(arguments, "json")) {
-            put(blind, gather.tree);
-        } else {
-            status = cpti_exit_last(status, print(blind, gather.tree));
-        }
+        status = cpti_exit_last(status, print(gather.context, gather.tree, &view));
     }
     free(gather.context);
     cpt_tree_free(gather.tree);

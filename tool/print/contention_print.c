@@ -398,14 +398,13 @@ static int print_groups(const struct contention *all, const struct cpti_view *pa
                         size_t row_max)
 {
     struct cpti_view view = cpti_view_beside(pairs, &group_relation, NULL);
-    const struct cpti_column **last = &view.columns[view.column_count - 1];
-    struct cpti_column named = **last;
+    struct cpti_column named = group_columns[2];
     char heading[CPTI_TEXT_BYTES + 32];
 
     (void)snprintf(heading, sizeof heading, "%s of the culprit's request",
                    cpti_quoted(all->by));
     named.heading = heading;
-    *last = &named;
+    cpti_view_replace(&view, &named);
     return print_waits(all, &view, &all->groups, all, row_max);
 }
 

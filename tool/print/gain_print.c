@@ -13,10 +13,10 @@
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 #include "tool/folds/gain_clusters.h"
 #include "tool/gather/gather.h"
 #include "tool/folds/views.h"
+#include "tool/base/weighted.h"
 #include "tool/print/by_print.h"
 #include "tool/print/cluster_print.h"
 #include "tool/print/tree_print.h"
@@ -43,7 +43,7 @@ struct report {
     struct cpt_stats all; /* of the latency */
     struct row *rows;
     size_t row_count;
-    bool is_json;
+    struct cpti_view view;
 };
 
 int cpti_gain_check(const struct cpt_tree *tree, const char *option)
@@ -92,6 +92,8 @@ static bool fill_rows(struct report *report)
     }
     if (report->rows != NULL) {
         qsort(report->rows, report->row_count, sizeof *report->rows, by_gain);
+        cpti_relation_sort(&report->view, report->rows, report->row_count,
+                           sizeof *report->rows, report);
     }
     return report->rows != NULL;
 }
@@ -111,8 +113,118 @@ void cpti_gain_json(struct cpti_json *json, const struct cpt_gain *gain)
     cpti_json_close(json);
 }
 
+/* --- Columns --- */
+
+enum { STACK, KIND, DRAG_HALF, PATH_HALF, KNOWN, TRUSTED };
+
+static void put_stack(const void *context, const void *row, struct cpti_json *json)
+{
+    (void)context;
+    cpti_by_stack_json(json, ((const struct row *)row)->names,
+                       ((const struct row *)row)->node, CPTI_BY_NAME);
+}
+
+static void put_gain(const void *context, const void *row, struct cpti_json *json)
+{
+    (void)context;
+    cpti_gain_json(json, &((const struct row *)row)->gain);
+}
+
+/* Half of the interval of a mean, which is Student's and so symmetric. */
+static void set_half(const struct cpt_mean *mean, bool is_rare, struct cpti_cell *cell)
+{
+    double low_ns = 0;
+    double high_ns = 0;
+    char text[32];
+
+    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    if (isfinite(high_ns)) {
+        cpti_cell_format(cell, "%s%s", is_rare ? "~" : "",
+                         cpti_ms(high_ns - mean->mean_ns, text));
+    }
+}
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct row *own = row;
+    const struct cpt_gain *gain = &own->gain;
+    unsigned kind = 0;
+
+    (void)context;
+    if (own->names == NULL) { /* the row of all others */
+        if (what == STACK) {
+            cpti_cell_format(cell, "(%" PRIu32 " more names)", own->node);
+        }
+        return;
+    }
+    switch (what) {
+    case STACK:
+        cpti_by_text(own->names, own->node, CPTI_BY_NAME, cell->room,
+                     sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return;
+    case KIND:
+        kind = cpt_tree_kind(own->names, own->node);
+        cpti_cell_word(cell, cpt_kind_word(kind), kind);
+        return;
+    case KNOWN:
+        cpti_cell_format(cell, "%.0f%%",
+                         100 * (double)gain->known_count / (double)gain->present_count);
+        return;
+    case TRUSTED:
+        cpti_cell_count(cell, !gain->is_rare);
+        return;
+    default:
+        set_half(what == DRAG_HALF ? &gain->drag : &gain->time, gain->is_rare, cell);
+    }
+}
+
+#define GAIN_COLUMN(key, heading, field, part, note)                                   \
+    {                                                                                  \
+        key, heading, CPTI_COLUMN_NS, CPTI_FIELD_MEAN(struct row, gain.field, part),   \
+            note, CPTI_NOT_IN_JSON                                                     \
+    }
+
+static const struct cpti_column columns[] = {
+    {"stack", "name", CPTI_COLUMN_TEXT, get, STACK, "the frame", CPTI_EVERYWHERE,
+     put_stack},
+    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of it"},
+    GAIN_COLUMN("drag_ns", "drag ms", drag, CPTI_MEAN, "the least that it gives back"),
+    GAIN_COLUMN("drag_low_ns", "from", drag, CPTI_MEAN_LOW, "its 95 % interval"),
+    GAIN_COLUMN("drag_high_ns", "to", drag, CPTI_MEAN_HIGH, NULL),
+    {"drag_half", "±95%", CPTI_COLUMN_TEXT, get, DRAG_HALF, "half of it, in tables",
+     CPTI_IN_TABLES},
+    GAIN_COLUMN("path_ns", "path ms", time, CPTI_MEAN,
+                "the most: its time on the path"),
+    GAIN_COLUMN("path_low_ns", "from", time, CPTI_MEAN_LOW, "its 95 % interval"),
+    GAIN_COLUMN("path_high_ns", "to", time, CPTI_MEAN_HIGH, NULL),
+    {"path_half", "±95%", CPTI_COLUMN_TEXT, get, PATH_HALF, "half of it, in tables",
+     CPTI_IN_TABLES},
+    {"present_count", "requests", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct row, gain.present_count), "that have it", CPTI_NOT_IN_JSON},
+    {"known_count", "known", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct row, gain.known_count), "whose drag is known", CPTI_NOT_IN_JSON},
+    {"known", "known", CPTI_COLUMN_TEXT, get, KNOWN, "their share", CPTI_IN_TABLES},
+    {"trusted", "trusted", CPTI_COLUMN_FLAG, get, TRUSTED,
+     "whether there are enough requests", CPTI_NOT_IN_JSON},
+    {"gain", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_gain},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "rows", columns, "drag_ns,drag_half,path_ns,path_half,present_count,known,stack"};
+
+/* --- Printing --- */
+
+static size_t left_of(const struct report *report, size_t row_max)
+{
+    return report->row_count > row_max ? report->row_count - row_max : 0;
+}
+
 static void put_report(const struct report *report, size_t row_max)
 {
+    const struct cpti_rows rows = CPTI_ROWS(report->rows, report->row_count, report);
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
@@ -120,71 +232,17 @@ static void put_report(const struct report *report, size_t row_max)
                          report->views.cluster_key != NULL);
     cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
     cpti_json_unsigned(&json, "drag_requests", cpt_gain_request_count(report->tree));
-    cpti_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < report->row_count && i < row_max; i++) {
-        const struct row *row = &report->rows[i];
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_by_json(&json, row->names, row->node, CPTI_BY_NAME);
-        cpti_gain_json(&json, &row->gain);
-        cpti_json_close(&json);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
+    cpti_relation_json(&report->view, &rows, row_max, &json);
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows",
-                           report->row_count > row_max ? report->row_count - row_max
-                                                       : 0);
+        cpti_json_unsigned(&json, "rows", left_of(report, row_max));
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
 }
 
-/* --- As a table --- */
-
-/* A mean and half of its interval, which is Student's and so symmetric. */
-static void add_end(struct cpti_table *table, const struct cpt_mean *mean, bool is_rare)
+static void print_head(const struct report *report)
 {
-    double low_ns = 0;
-    double high_ns = 0;
-    char text[32];
-
-    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
-    cpti_table_cell(table, "%s", cpti_ms(mean->mean_ns, text));
-    if (isfinite(high_ns)) {
-        cpti_table_cell(table, "%s%s", is_rare ? "~" : "",
-                        cpti_ms(high_ns - mean->mean_ns, text));
-    } else {
-        cpti_table_cell(table, "-");
-    }
-}
-
-static void add_row(struct cpti_table *table, const struct row *row)
-{
-    const struct cpt_gain *gain = &row->gain;
-    char name[CPT_TREE_FRAME_TEXT_BYTES];
-
-    cpti_by_text(row->names, row->node, CPTI_BY_NAME, name, sizeof name);
-    add_end(table, &gain->drag, gain->is_rare);
-    add_end(table, &gain->time, gain->is_rare);
-    cpti_table_cell(table, "%" PRIu64, gain->present_count);
-    cpti_table_cell(table, "%.0f%%",
-                    100 * (double)gain->known_count / (double)gain->present_count);
-    cpti_table_cell(table, "%s", name);
-}
-
-static int print_report(const struct report *report, size_t row_max)
-{
-    static const char *const headings[] = {"drag ms",  "±95%",  "path ms", "±95%",
-                                           "requests", "known", "name"};
-    enum { COLUMNS = sizeof headings / sizeof headings[0] };
-
-    struct cpti_table table = cpti_table_of(headings, COLUMNS);
-    bool is_any_rare = false;
-    int status;
-
     cpti_tree_print_stats(report->tree, NULL, &report->all,
                           report->views.cluster_key != NULL);
     cpti_cluster_print(&report->views, CPTI_BY_STACK);
@@ -192,19 +250,28 @@ static int print_report(const struct report *report, size_t row_max)
         "drags: of %" PRIu64 " of %" PRIu64 " requests, which alone count here\n"
         "without a name, its whole time, they gain 'drag' to 'path'\n\n",
         cpt_gain_request_count(report->tree), cpt_tree_request_count(report->tree));
+}
+
+static int print_report(const struct report *report, size_t row_max)
+{
+    const bool is_for_people = cpti_view_is_for_people(&report->view);
+    const struct row others = {.node = (uint32_t)left_of(report, row_max)};
+    struct cpti_rows rows = CPTI_ROWS(report->rows, report->row_count, report);
+    bool is_any_rare = false;
+    int status;
+
+    rows.rest = others.node != 0 ? &others : NULL;
+    if (is_for_people) {
+        print_head(report);
+    }
+    status = cpti_relation_print(&report->view, &rows, row_max);
     for (size_t i = 0; i < report->row_count && i < row_max; i++) {
-        add_row(&table, &report->rows[i]);
         is_any_rare = is_any_rare || report->rows[i].gain.is_rare;
     }
-    if (report->row_count > row_max) {
-        for (size_t i = 0; i + 1 < COLUMNS; i++) {
-            cpti_table_cell(&table, "-");
-        }
-        cpti_table_cell(&table, "(%zu more names)", report->row_count - row_max);
+    if (is_for_people) {
+        (void)printf("\nneither drags nor gains of several names add up\n");
     }
-    status = cpti_table_print(&table);
-    (void)printf("\nneither drags nor gains of several names add up\n");
-    if (is_any_rare) {
+    if (is_any_rare && is_for_people) {
         (void)printf("~ do not trust it: fewer than %s\n",
                      report->views.cluster_key != NULL ? "10 clusters or 30 requests"
                                                        : "30 requests");
@@ -219,7 +286,7 @@ static int print_rows(void *context, size_t row_max)
 {
     const struct report *report = context;
 
-    if (!report->is_json) {
+    if (report->view.format != CPTI_FORMAT_JSON) {
         return print_report(report, row_max);
     }
     put_report(report, row_max);
@@ -270,7 +337,7 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
     static const char *const others[] = {"by", "quantiles", "group-by", "blind-spots"};
     struct cpti_gather gather = {.may_be_empty = cpti_has(arguments, "allow-empty"),
                                  .omits_sources = cpti_has(arguments, "no-source")};
-    struct report report = {.is_json = cpti_has(arguments, "json")};
+    struct report report = {.row_count = 0};
     uint64_t bytes_max = 0;
     bool is_usable = false;
     int status = cpti_capped_option(arguments, &bytes_max);
@@ -279,6 +346,9 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
         if (cpti_has(arguments, others[i])) {
             return cpti_usage("option '--drag' does not go with '--%s'", others[i]);
         }
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &relation, NULL, &report.view);
     }
     if (status == CPTI_EXIT_DONE) {
         status = prepare(&report, arguments, &gather);

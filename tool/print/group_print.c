@@ -4,73 +4,75 @@
 #include "tool/print/group_print.h"
 
 #include "tool/base/command.h"
-#include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/folds/label_groups.h"
 #include "tool/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
 
-#include <inttypes.h>
+enum { VALUE, REQUESTS, MEAN, P50, P99 };
 
-static void put_groups(const struct cpti_label_groups *groups,
-                       const struct cpt_tree *tree)
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_json json = {.file = stdout};
+    const struct cpt_pprof_group *group = row;
+    const struct cpt_tree *tree = group->tree;
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, tree, &all, false);
-    cpti_json_text(&json, "group_by", groups->keys[0]);
-    cpti_json_open(&json, "groups", '[');
-    for (size_t i = 0; i < groups->count; i++) {
-        const struct cpti_label_group *group = &groups->groups[i];
-        const struct cpt_stats stats = cpt_stats_of(group->tree, CPT_TREE_ROOT);
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_text(&json, "value", group->values[0]);
-        cpti_json_unsigned(&json, "requests", cpt_tree_request_count(group->tree));
-        cpti_json_rough(&json, "share", groups->shown[i].share);
-        cpti_json_ns(&json, "mean_ns", stats.inclusive.mean_ns);
-        cpti_json_unsigned(&json, "p50_ns",
-                           cpt_stats_quantile_ns(group->tree, CPT_TREE_ROOT, 0.5));
-        cpti_json_unsigned(&json, "p99_ns",
-                           cpt_stats_quantile_ns(group->tree, CPT_TREE_ROOT, 0.99));
-        cpti_json_close(&json);
+    (void)context;
+    switch (what) {
+    case VALUE:
+        cpti_cell_text(cell, cpt_bytes_of(group->texts[0]));
+        return;
+    case REQUESTS:
+        cpti_cell_count(cell, cpt_tree_request_count(tree));
+        return;
+    case MEAN:
+        cpti_cell_number(cell, cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns);
+        return;
+    default:
+        cpti_cell_count(
+            cell, cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, what == P50 ? 0.5 : 0.99));
     }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    cpti_json_close(&json);
 }
 
-static int print_groups(const struct cpti_label_groups *groups,
-                        const struct cpt_tree *tree)
+static const struct cpti_column columns[] = {
+    {"value", "value", CPTI_COLUMN_TEXT, get, VALUE, "of KEY"},
+    {"requests", "requests", CPTI_COLUMN_COUNT, get, REQUESTS, "that have it"},
+    {"share", "share", CPTI_COLUMN_SHARE, CPTI_NUMBER(struct cpt_pprof_group, share),
+     "of the requests, by their weights"},
+    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "of their latency"},
+    {"p50_ns", "p50", CPTI_COLUMN_NS_WHOLE, get, P50},
+    {"p99_ns", "p99", CPTI_COLUMN_NS_WHOLE, get, P99},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "groups", columns, "requests,share,mean_ns,p50_ns,p99_ns,value"};
+
+static int print_groups(struct cpti_label_groups *groups, const struct cpt_tree *tree,
+                        struct cpti_view *view)
 {
-    const char *const headings[] = {"requests", "share", "mean ms",
-                                    "p50",      "p99",   groups->keys[0]};
+    const struct cpti_rows rows = CPTI_ROWS(groups->shown, groups->count, NULL);
     const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_table table = cpti_table_of(headings, 6);
+    struct cpti_column value = columns[VALUE];
+    struct cpti_json json = {.file = stdout};
 
-    for (size_t i = 0; i < groups->count; i++) {
-        const struct cpti_label_group *group = &groups->groups[i];
-        const struct cpt_stats stats = cpt_stats_of(group->tree, CPT_TREE_ROOT);
-        char text[32];
-
-        cpti_table_cell(&table, "%" PRIu64, cpt_tree_request_count(group->tree));
-        cpti_table_cell(&table, "%.1f%%", 100 * groups->shown[i].share);
-        cpti_table_cell(&table, "%s", cpti_ms(stats.inclusive.mean_ns, text));
-        for (int k = 0; k < 2; k++) {
-            const uint64_t time_ns =
-                cpt_stats_quantile_ns(group->tree, CPT_TREE_ROOT, k == 0 ? 0.5 : 0.99);
-
-            cpti_table_cell(&table, "%s", cpti_ms((double)time_ns, text));
-        }
-        cpti_table_cell(&table, "%s", group->values[0]);
+    cpti_relation_sort(view, groups->shown, groups->count, sizeof *groups->shown, NULL);
+    if (view->format == CPTI_FORMAT_JSON) {
+        cpti_json_open(&json, NULL, '{');
+        cpti_tree_json_stats(&json, tree, &all, false);
+        cpti_json_text(&json, "group_by", groups->keys[0]);
+        cpti_relation_json(view, &rows, rows.count, &json);
+        cpti_json_close(&json);
+        return CPTI_EXIT_DONE;
     }
-    cpti_tree_print_stats(tree, NULL, &all, false);
-    (void)printf("\n");
-    return cpti_table_print(&table);
+    if (cpti_view_is_for_people(view)) {
+        cpti_tree_print_stats(tree, NULL, &all, false);
+        (void)printf("\n");
+    }
+    value.heading = groups->keys[0];
+    cpti_view_replace(view, &value);
+    return cpti_relation_print(view, &rows, rows.count);
 }
 
 int cpti_group_report(const struct cpti_arguments *arguments)
@@ -78,9 +80,13 @@ int cpti_group_report(const struct cpti_arguments *arguments)
     static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes"};
     struct cpti_label_groups groups;
     struct cpt_tree *tree = NULL;
+    struct cpti_view view;
     bool is_usable = false;
-    int status = CPTI_EXIT_DONE;
+    int status = cpti_view_read(arguments, &relation, NULL, &view);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (cpti_has(arguments, others[i])) {
             return cpti_usage("option '--group-by' does not go with '--%s'", others[i]);
@@ -90,10 +96,8 @@ int cpti_group_report(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         status = cpti_label_groups_gather(&groups, arguments, &tree, &is_usable);
     }
-    if (is_usable && cpti_has(arguments, "json")) {
-        put_groups(&groups, tree);
-    } else if (is_usable) {
-        status = cpti_exit_last(status, print_groups(&groups, tree));
+    if (is_usable) {
+        status = cpti_exit_last(status, print_groups(&groups, tree, &view));
     }
     cpti_label_groups_deinit(&groups);
     cpt_tree_free(tree);

@@ -162,6 +162,15 @@ struct cpti_view cpti_view_beside(const struct cpti_view *view,
     return beside;
 }
 
+void cpti_view_replace(struct cpti_view *view, const struct cpti_column *column)
+{
+    for (size_t i = 0; i < view->column_count; i++) {
+        if (strcmp(view->columns[i]->key, column->key) == 0) {
+            view->columns[i] = column;
+        }
+    }
+}
+
 bool cpti_view_is_for_people(const struct cpti_view *view)
 {
     return view->format <= CPTI_FORMAT_MARKDOWN;
@@ -334,12 +343,25 @@ static const char *cell_of(const struct cpti_column *column,
     }
 }
 
+static void add_row(struct cpti_table *table, const struct cpti_view *view,
+                    const void *context, const void *row)
+{
+    char text[CPTI_VALUE_BYTES];
+    struct cpti_cell value;
+
+    for (size_t i = 0; i < view->column_count; i++) {
+        take(view->columns[i], context, row, &value);
+        cpti_table_cell(table, "%s", cell_of(view->columns[i], &value, text));
+    }
+    if (value.shorter[0] != '\0') {
+        cpti_table_short(table, "%s", value.shorter);
+    }
+}
+
 static int print_table(const struct cpti_view *view, const struct cpti_rows *rows,
                        size_t count)
 {
     const char *headings[CPTI_TABLE_COLUMNS_MAX];
-    char text[CPTI_VALUE_BYTES];
-    struct cpti_cell value;
     struct cpti_table table;
 
     for (size_t i = 0; i < view->column_count; i++) {
@@ -348,13 +370,10 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
     table = cpti_table_of(headings, view->column_count);
     table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_COLUMN_STACK;
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < view->column_count; k++) {
-            take(view->columns[k], rows->context, row_at(rows, i), &value);
-            cpti_table_cell(&table, "%s", cell_of(view->columns[k], &value, text));
-        }
-        if (value.shorter[0] != '\0') {
-            cpti_table_short(&table, "%s", value.shorter);
-        }
+        add_row(&table, view, rows->context, row_at(rows, i));
+    }
+    if (rows->rest != NULL) {
+        add_row(&table, view, rows->context, rows->rest);
     }
     return view->format == CPTI_FORMAT_MARKDOWN ? cpti_table_print_markdown(&table)
                                                 : cpti_table_print(&table);

@@ -71,6 +71,10 @@ void cpti_field_number(const void *context, const void *row, unsigned what,
 void cpti_field_count(const void *context, const void *row, unsigned what,
                       struct cpti_cell *cell);
 
+/* Both of these in a column: field @field of rows that are @type. */
+#define CPTI_NUMBER(type, field) cpti_field_number, offsetof(type, field)
+#define CPTI_COUNT(type, field)  cpti_field_count, offsetof(type, field)
+
 /* Writes fields of the open object: what JSON has in the place of one value. */
 typedef void (*cpti_put_fn)(const void *context, const void *row,
                             struct cpti_json *json);
@@ -106,11 +110,12 @@ struct cpti_rows {
     size_t count;
     size_t bytes; /* of one */
     const void *context;
+    const void *rest; /* the last row of tables: what the others are; or NULL */
 };
 
 /* The @count rows of the array @items. */
 #define CPTI_ROWS(items, count, context)                                               \
-    ((struct cpti_rows){(items), (count), sizeof *(items), (context)})
+    ((struct cpti_rows){(items), (count), sizeof *(items), (context), NULL})
 
 enum cpti_format {
     CPTI_FORMAT_TEXT = 0,
@@ -147,6 +152,9 @@ int cpti_view_read(const struct cpti_arguments *arguments,
 struct cpti_view cpti_view_beside(const struct cpti_view *view,
                                   const struct cpti_relation *relation,
                                   const char *shown);
+
+/* Takes @column in the place of the one with the same key, for another heading. */
+void cpti_view_replace(struct cpti_view *view, const struct cpti_column *column);
 
 /* Whether people read it: there may be other lines around the rows. */
 bool cpti_view_is_for_people(const struct cpti_view *view);
