@@ -29,7 +29,7 @@
 struct diff_command {
     const struct cpti_arguments *arguments;
     enum cpti_by by;
-    enum cpti_diff_format format;
+    struct cpti_view view;
     struct cpti_diff_filter filter;
     struct cpti_conditions conditions;
     uint64_t bytes_max; /* of the answer; 0: no limit */
@@ -45,7 +45,7 @@ static int show(struct diff_command *command)
     struct cpti_diff_print print = {
         .gathers = command->gathers,
         .by = command->by,
-        .format = command->format,
+        .view = &command->view,
         .filter = &command->filter,
         .conditions = &command->conditions,
         .mix = command->mix.key != NULL ? &command->mix : NULL,
@@ -253,19 +253,6 @@ static int gather_files(const struct cpti_arguments *arguments,
 
 /* --- Options --- */
 
-static enum cpti_diff_format format_of(const struct cpti_arguments *arguments)
-{
-    const char *given = cpti_value(arguments, "format");
-
-    if (given == NULL) {
-        return cpti_has(arguments, "json") ? CPTI_DIFF_JSON : CPTI_DIFF_TEXT;
-    }
-    if (strcmp(given, "json") == 0) {
-        return CPTI_DIFF_JSON;
-    }
-    return strcmp(given, "markdown") == 0 ? CPTI_DIFF_MARKDOWN : CPTI_DIFF_TEXT;
-}
-
 /* Prepares what is made beside the trees of stacks: views, or a mix. */
 static int init_views(struct diff_command *command)
 {
@@ -303,7 +290,7 @@ static int init_views(struct diff_command *command)
 /* --html: the page has its own order and number of rows. */
 static int init_html(struct diff_command *command)
 {
-    static const char *const others[] = {"mix", "top", "format", "json"};
+    static const char *const others[] = {"mix", "top", "format", "columns", "json"};
 
     if (!cpti_has(command->arguments, "html")) {
         return CPTI_EXIT_DONE;
@@ -325,7 +312,11 @@ static int init_command(struct diff_command *command,
 
     command->arguments = arguments;
     command->by = cpti_by_of(arguments);
-    command->format = format_of(arguments);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(
+            arguments, &cpti_diff_relation,
+            command->by == CPTI_BY_STACK ? NULL : cpti_diff_shown_by, &command->view);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_diff_filter_init(&command->filter, arguments);
     }
@@ -391,9 +382,9 @@ static int run_tails(const struct cpti_arguments *arguments)
 {
     static const char *const others[] = {"mix", "html", "max-q", "min", "sort"};
     struct cpti_conditions conditions = {0};
-    struct cpti_tail_print print = {.format = format_of(arguments),
-                                    .rows_max = UINT64_MAX,
-                                    .conditions = &conditions};
+    struct cpti_view view;
+    struct cpti_tail_print print = {
+        .view = &view, .rows_max = UINT64_MAX, .conditions = &conditions};
     struct cpti_tails tails;
     bool is_usable = false;
     int status;
@@ -407,6 +398,9 @@ static int run_tails(const struct cpti_arguments *arguments)
     status = cpti_tails_init(&tails, arguments);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_conditions_init(&conditions, arguments);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &cpti_tail_relation, NULL, &view);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &print.bytes_max);
@@ -463,8 +457,7 @@ static const struct cpti_option options[] = {
     {"top", 't', "COUNT", "print only the first COUNT rows"},
     {"max-q", 0, "Q", "print only rows with a q value up to Q; 1 prints all"},
     {"min", 0, "DURATION", "print only rows that changed by at least DURATION (2ms)"},
-    {"sort", 0, "ORDER", "order of the rows: size (the default), q or name",
-     CPTI_DIFF_ORDER_WORDS},
+    {"sort", 0, "ORDER", "order of the rows: size (the default), q, name or a column"},
     CPTI_CAPPED_OPTION("the largest rows"),
     {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
      CPTI_BY_WORDS},
@@ -480,8 +473,9 @@ static const struct cpti_option options[] = {
      "compare the tails instead of the means: p99 says whether the p99 moved, and "
      "which "
      "rows slow requests have that others have not"},
-    {"format", 0, "FORMAT", "text (the default), markdown or json",
-     "text markdown json"},
+    {"format", 0, "FORMAT", "text (the default), markdown, csv or json",
+     "text markdown csv json"},
+    {"columns", 0, "COLUMN,...", "these columns, in this order; see Columns", NULL},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
     {"html", 0, "FILE", "write a page for a browser to FILE, and print nothing"},
     CPTI_TAG_OPTION,

@@ -8,15 +8,10 @@
 #include "tool/print/cluster_print.h"
 #include "tool/print/mix_print.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 #include "tool/print/tree_print.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-
-/* Longest text of a row; a longer one loses its end. */
-enum { STACK_BYTES = 4000 };
 
 /* A change with a larger q value gets no cause and no share in the table. */
 #define LEVEL 0.05
@@ -63,34 +58,6 @@ static void put_change(struct cpti_json *json, const struct cpt_change *change)
     cpti_json_rough(json, "p_value", change->p_value);
 }
 
-static void put_row(struct cpti_json *json, const struct cpti_diff_print *print,
-                    const struct cpt_diff_row *row)
-{
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_by_json(json, cpt_diff_tree(print->diff), row->node, print->by);
-    put_change(json, &row->self);
-    cpti_json_rough(json, "base_presence", row->base_presence);
-    cpti_json_rough(json, "new_presence", row->new_presence);
-    cpti_json_bool(json, "rare", row->is_rare);
-    cpti_json_bool(json, "trusted", row->doubt == CPT_DIFF_TRUSTED);
-    if (row->doubt != CPT_DIFF_TRUSTED) {
-        cpti_json_text(json, "why", cpt_diff_doubt_text(row->doubt));
-    }
-    cpti_json_open(json, "inclusive", '{');
-    put_change(json, &row->inclusive);
-    cpti_json_close(json);
-    cpti_json_rough(json, "q", row->q_value);
-    cpti_json_bool(json, "tested", row->is_tested);
-    cpti_json_ns(json, "detectable_ns", row->detectable_ns);
-    cpti_json_rough(json, "change", row->self.delta_ns / row->self.base_ns);
-    cpti_json_rough(json, "share_of_change", row->share);
-    cpti_json_ns(json, "frequency_ns", row->frequency_ns);
-    cpti_json_ns(json, "size_ns", row->size_ns);
-    cpti_json_bool(json, "lost_path", row->lost_path);
-    cpti_json_close(json);
-}
-
 /* What the rows do not show: with them it adds up to the total. */
 static void put_rest(struct cpti_json *json, const struct cpti_diff_print *print,
                      const struct cpti_diff_rows *rows)
@@ -115,6 +82,7 @@ static void put_diff(const struct cpti_diff_print *print,
                      const struct cpt_stats latencies[2],
                      const struct cpti_diff_rows *rows, bool has_rest)
 {
+    const struct cpti_rows shown = CPTI_ROWS_AT(rows->rows, rows->count, print);
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
@@ -130,77 +98,83 @@ static void put_diff(const struct cpti_diff_print *print,
         cpti_mix_json(print->mix, print->gathers, print->diff, &json);
     }
     cpti_conditions_json(print->conditions, &json);
-    cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 0; i < rows->count; i++) {
-        put_row(&json, print, rows->rows[i]);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
+    cpti_relation_json(print->view, &shown, rows->count, &json);
     if (has_rest) {
         put_rest(&json, print, rows);
     }
     cpti_json_close(&json);
 }
 
-/* --- As a table --- */
+/* --- Columns --- */
 
-/* Milliseconds with their sign; 0.000 has none. */
-static const char *signed_ms(double ns, char text[40])
+/* What a column has. Those for people come first, then flags. */
+enum { MARGIN, Q_SHOWN, RELATIVE, SHARE_SHOWN, CAUSE, STACK, KIND, CHANGE };
+enum { RARE = CHANGE + 1, TRUSTED, TESTED, LOST };
+
+static void put_stack(const void *context, const void *row, struct cpti_json *json)
 {
-    char digits[32];
-    const char *shown = cpti_ms(ns, digits);
+    const struct cpti_diff_print *print = context;
 
-    (void)snprintf(text, 40, "%s%s", ns > 0 && strcmp(shown, "0.000") != 0 ? "+" : "",
-                   shown);
-    return text;
+    cpti_by_stack_json(json, cpt_diff_tree(print->diff),
+                       ((const struct cpt_diff_row *)row)->node, print->by);
 }
 
-/* Half the width of the interval; "-" if it is unbounded. */
-static void add_margin(struct cpti_table *table, const struct cpt_change *change,
-                       bool is_rare)
+static void put_trust(const void *context, const void *row, struct cpti_json *json)
 {
-    char text[40];
+    const enum cpt_diff_doubt doubt = ((const struct cpt_diff_row *)row)->doubt;
 
-    if (isfinite(change->high_ns - change->low_ns)) {
-        cpti_table_cell(table, "%s%s", is_rare ? "~" : "",
-                        cpti_ms((change->high_ns - change->low_ns) / 2, text));
-    } else {
-        cpti_table_cell(table, "-");
+    (void)context;
+    cpti_json_bool(json, "trusted", doubt == CPT_DIFF_TRUSTED);
+    if (doubt != CPT_DIFF_TRUSTED) {
+        cpti_json_text(json, "why", cpt_diff_doubt_text(doubt));
     }
 }
 
-static void add_q(struct cpti_table *table, const struct cpt_diff_row *row)
+static void put_inclusive(const void *context, const void *row, struct cpti_json *json)
 {
-    if (!row->is_tested) {
-        cpti_table_cell(table, "-");
-    } else {
-        cpti_table_cell(table, row->q_value < 0.001 ? "<0.001" : "%.3f", row->q_value);
+    (void)context;
+    cpti_json_open(json, "inclusive", '{');
+    put_change(json, &((const struct cpt_diff_row *)row)->inclusive);
+    cpti_json_close(json);
+}
+
+/* Half the width of the interval, if that is bounded. */
+static void set_margin(const struct cpt_diff_row *row, struct cpti_cell *cell)
+{
+    const double width_ns = row->self.high_ns - row->self.low_ns;
+    char text[40];
+
+    if (isfinite(width_ns)) {
+        cpti_cell_format(cell, "%s%s", row->doubt != CPT_DIFF_TRUSTED ? "~" : "",
+                         cpti_ms(width_ns / 2, text));
     }
 }
 
 /* The change as a percentage of the base. */
-static void add_relative(struct cpti_table *table, const struct cpt_change *change)
+static void set_relative(const struct cpt_change *change, struct cpti_cell *cell)
 {
     const double percent = change->delta_ns / change->base_ns * 100;
 
-    if (change->base_ns == 0 || change->delta_ns == 0) {
-        cpti_table_cell(table, change->delta_ns == 0 ? "-" : "new");
+    if (change->delta_ns == 0) {
+        return;
+    }
+    if (change->base_ns == 0) {
+        cpti_cell_text(cell, cpt_bytes_of("new"));
     } else if (fabs(percent) < 0.05) {
-        cpti_table_cell(table, "0.0%%");
+        cpti_cell_text(cell, cpt_bytes_of("0.0%"));
     } else {
-        cpti_table_cell(table, fabs(percent) >= 1000 ? "%+.0f%%" : "%+.1f%%", percent);
+        cpti_cell_format(cell, fabs(percent) >= 1000 ? "%+.0f%%" : "%+.1f%%", percent);
     }
 }
 
-/* The part of the total change; "-" if the total change may be noise. */
-static void add_share(struct cpti_table *table, double share, bool is_known)
+/* The part of the total change, unless that may be noise. */
+static void set_share(const struct cpti_diff_print *print,
+                      const struct cpt_diff_row *row, struct cpti_cell *cell)
 {
-    if (!is_known) {
-        cpti_table_cell(table, "-");
-    } else if (fabs(share) < 0.005) {
-        cpti_table_cell(table, "0%%");
-    } else {
-        cpti_table_cell(table, "%.0f%%", share * 100);
+    if (cpt_diff_total(print->diff)->inclusive.p_value < LEVEL &&
+        isfinite(row->share)) {
+        cpti_cell_format(cell, "%.0f%%",
+                         fabs(row->share) < 0.005 ? 0 : row->share * 100);
     }
 }
 
@@ -222,64 +196,136 @@ static const char *cause_of(const struct cpt_diff_row *row)
     return size > 2 * frequency ? "size" : "both";
 }
 
-/* One quantity of @row. */
-static void add_change(struct cpti_table *table, const struct cpt_diff_row *row,
-                       const struct cpt_change *change)
+/* The stack or name of a row; of the total, what it sums up. */
+static void set_stack(const struct cpti_diff_print *print,
+                      const struct cpt_diff_row *row, struct cpti_cell *cell)
 {
-    char text[40];
-
-    cpti_table_cell(table, "%s", signed_ms(change->delta_ns, text));
-    add_margin(table, change, row->doubt != CPT_DIFF_TRUSTED);
-    add_q(table, row);
-    add_relative(table, change);
-}
-
-static void add_sides(struct cpti_table *table, const struct cpt_change *change)
-{
-    char text[40];
-
-    cpti_table_cell(table, "%s", cpti_ms(change->base_ns, text));
-    cpti_table_cell(table, "%s", cpti_ms(change->new_ns, text));
-}
-
-static void add_row(struct cpti_table *table, const struct cpti_diff_print *print,
-                    const struct cpt_diff_row *row)
-{
-    const bool is_known =
-        cpt_diff_total(print->diff)->inclusive.p_value < LEVEL && isfinite(row->share);
-    char text[STACK_BYTES];
-
-    add_change(table, row, &row->self);
-    add_share(table, row->share, is_known);
-    add_sides(table, &row->self);
-    cpti_table_cell(table, "%s", cause_of(row));
-    if (print->by != CPTI_BY_STACK) {
-        cpti_table_cell(table, "%s", signed_ms(row->inclusive.delta_ns, text));
+    if (row->node != CPT_TREE_ROOT) {
+        cpti_by_text(cpt_diff_tree(print->diff), row->node, print->by, cell->room,
+                     sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return;
     }
-    cpti_by_text(cpt_diff_tree(print->diff), row->node, print->by, text, sizeof text);
-    cpti_table_cell(table, "%s", text);
+    cpti_cell_format(cell,
+                     row->base_present_count == 0 ? "(sum of all rows)"
+                     : row->base_present_count == 1
+                         ? "(sum of these and %" PRIu64 " more row)"
+                         : "(sum of these and %" PRIu64 " more rows)",
+                     row->base_present_count);
+    cpti_cell_shorten(cell, "(sum of all)");
 }
 
-static void add_total(struct cpti_table *table, const struct cpti_diff_print *print,
-                      uint32_t left_count)
+/* What is a text of a row. */
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    const struct cpt_diff_row *row = cpt_diff_total(print->diff);
-    const struct cpt_change *change = &row->inclusive;
+    const struct cpti_diff_print *print = context;
+    const struct cpt_diff_row *own = row;
+    unsigned kind = 0;
 
-    add_change(table, row, change);
-    add_share(table, 1, change->p_value < LEVEL);
-    add_sides(table, change);
-    cpti_table_cell(table, "-");
-    if (print->by != CPTI_BY_STACK) {
-        cpti_table_cell(table, "-");
+    switch (what) {
+    case MARGIN:
+        set_margin(own, cell);
+        return;
+    case Q_SHOWN:
+        if (own->is_tested) {
+            cpti_cell_format(cell, own->q_value < 0.001 ? "<0.001" : "%.3f",
+                             own->q_value);
+        }
+        return;
+    case RELATIVE:
+        set_relative(&own->self, cell);
+        return;
+    case SHARE_SHOWN:
+        set_share(print, own, cell);
+        return;
+    case CAUSE:
+        if (own->node != CPT_TREE_ROOT) {
+            cpti_cell_text(cell, cpt_bytes_of(cause_of(own)));
+        }
+        return;
+    case STACK:
+        set_stack(print, own, cell);
+        return;
+    case KIND:
+        kind = cpt_tree_kind(cpt_diff_tree(print->diff), own->node);
+        cpti_cell_word(cell, cpt_kind_word(kind), kind);
+        return;
+    default:
+        cpti_cell_number(cell, own->self.delta_ns / own->self.base_ns);
     }
-    cpti_table_cell(table,
-                    left_count == 0   ? "(sum of all rows)"
-                    : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
-                                      : "(sum of these and %" PRIu32 " more rows)",
-                    left_count);
-    cpti_table_short(table, "(sum of all)");
 }
+
+static void get_flag(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    const struct cpt_diff_row *own = row;
+
+    (void)context;
+    cpti_cell_count(cell, what == RARE      ? own->is_rare != 0
+                          : what == TRUSTED ? own->doubt == CPT_DIFF_TRUSTED
+                          : what == TESTED  ? own->is_tested != 0
+                                            : own->lost_path != 0);
+}
+
+#define OWN(field) CPTI_NUMBER(struct cpt_diff_row, field)
+
+static const struct cpti_column columns[] = {
+    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
+     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
+    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
+    {"base_ns", "base ms", CPTI_COLUMN_NS, OWN(self.base_ns),
+     "its own time in the base"},
+    {"new_ns", "new ms", CPTI_COLUMN_NS, OWN(self.new_ns), "… and in the new set"},
+    {"delta_ns", "diff ms", CPTI_COLUMN_NS_CHANGE, OWN(self.delta_ns), "new - base"},
+    {"low_ns", "from", CPTI_COLUMN_NS, OWN(self.low_ns), "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_COLUMN_NS, OWN(self.high_ns)},
+    {"margin", "\u00b195%", CPTI_COLUMN_TEXT, get, MARGIN, "half of it",
+     CPTI_IN_TABLES},
+    {"p_value", "p", CPTI_COLUMN_NUMBER, OWN(self.p_value), "of no difference"},
+    {"base_presence", "base presence", CPTI_COLUMN_NUMBER, OWN(base_presence),
+     "the share of requests that have it"},
+    {"new_presence", "new presence", CPTI_COLUMN_NUMBER, OWN(new_presence)},
+    {"rare", "rare", CPTI_COLUMN_FLAG, get_flag, RARE, "whether few requests have it"},
+    {"trusted", "trusted", CPTI_COLUMN_FLAG, get_flag, TRUSTED,
+     "whether the interval and q may be trusted", CPTI_EVERYWHERE, put_trust},
+    {"inclusive", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_inclusive},
+    {"inclusive_delta_ns", "with below", CPTI_COLUMN_NS_CHANGE, OWN(inclusive.delta_ns),
+     "new - base with all below it", CPTI_NOT_IN_JSON},
+    {"q", "q", CPTI_COLUMN_NUMBER, OWN(q_value), "the false discovery rate"},
+    {"q_shown", "q", CPTI_COLUMN_TEXT, get, Q_SHOWN, "the same, in tables",
+     CPTI_IN_TABLES},
+    {"tested", "tested", CPTI_COLUMN_FLAG, get_flag, TESTED, "whether q is known"},
+    {"detectable_ns", "detectable", CPTI_COLUMN_NS, OWN(detectable_ns),
+     "a change that would be found in 4 of 5 samples"},
+    {"change", "change", CPTI_COLUMN_NUMBER, get, CHANGE, "as a part of the base"},
+    {"change_shown", "change", CPTI_COLUMN_TEXT, get, RELATIVE, "the same, in tables",
+     CPTI_IN_TABLES},
+    {"share_of_change", "share", CPTI_COLUMN_NUMBER, OWN(share), "of the total change"},
+    {"share_shown", "share", CPTI_COLUMN_TEXT, get, SHARE_SHOWN, "the same, in tables",
+     CPTI_IN_TABLES},
+    {"frequency_ns", "freq ms", CPTI_COLUMN_NS_CHANGE, OWN(frequency_ns),
+     "the part that is due to the presence"},
+    {"size_ns", "size ms", CPTI_COLUMN_NS_CHANGE, OWN(size_ns),
+     "the part that is due to the time when present"},
+    {"cause", "cause", CPTI_COLUMN_TEXT, get, CAUSE, "which of them it is",
+     CPTI_IN_TABLES},
+    {"lost_path", "lost", CPTI_COLUMN_FLAG, get_flag, LOST,
+     "whether another branch is on the path instead"},
+    {0},
+};
+
+#undef OWN
+
+static const char *const orders[] = {"size", "q", "name", NULL};
+#define SHOWN_FIRST                                                                    \
+    "delta_ns,margin,q_shown,change_shown,share_shown,base_ns,new_ns,cause,"
+
+const struct cpti_relation cpti_diff_relation = {"rows", columns, SHOWN_FIRST "stack",
+                                                 orders};
+const char cpti_diff_shown_by[] = SHOWN_FIRST "inclusive_delta_ns,stack";
+
+/* --- As a table --- */
 
 /* Explains the marks that the shown rows have. */
 static void print_marks(const struct cpti_diff_print *print,
@@ -347,7 +393,7 @@ static void print_hidden(const struct cpti_diff_print *print,
 static void print_sides(const struct cpti_diff_print *print,
                         const struct cpt_stats latencies[2])
 {
-    const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
+    const char *fence = print->view->format == CPTI_FORMAT_MARKDOWN ? "```\n" : "";
 
     (void)printf("%s", fence);
     for (size_t i = 0; i < 2; i++) {
@@ -361,29 +407,39 @@ static void print_sides(const struct cpti_diff_print *print,
     (void)printf("%s\n", fence);
 }
 
+/* The total as a row. It has no cause, and its share of the change is all of it. */
+static struct cpt_diff_row total_of(const struct cpti_diff_print *print,
+                                    uint32_t left_count)
+{
+    struct cpt_diff_row total = *cpt_diff_total(print->diff);
+
+    total.node = CPT_TREE_ROOT;
+    total.base_present_count = left_count;
+    total.self = total.inclusive;
+    total.inclusive.delta_ns = NAN;
+    total.share = 1;
+    return total;
+}
+
 static int print_table(const struct cpti_diff_print *print,
                        const struct cpt_stats latencies[2],
                        const struct cpti_diff_rows *rows)
 {
-    const char *const headings[] = {"diff ms", "\u00b195%", "q",
-                                    "change",  "share",     "base ms",
-                                    "new ms",  "cause",     cpti_by_words[print->by]};
-    const char *const view_headings[] = {
-        "diff ms", "\u00b195%", "q",     "change",     "share",
-        "base ms", "new ms",    "cause", "with below", cpti_by_words[print->by]};
-    const bool is_stack = print->by == CPTI_BY_STACK;
-    struct cpti_table table =
-        cpti_table_of(is_stack ? headings : view_headings, is_stack ? 9 : 10);
+    const struct cpt_diff_row total =
+        total_of(print, cpt_diff_row_count(print->diff) - rows->count);
+    struct cpti_column stack = columns[0];
+    struct cpti_view view = *print->view;
+    struct cpti_rows shown = CPTI_ROWS_AT(rows->rows, rows->count, print);
     int status;
 
-    table.cuts_front = true;
-    for (uint32_t i = 0; i < rows->count; i++) {
-        add_row(&table, print, rows->rows[i]);
+    if (!cpti_view_is_for_people(&view)) {
+        return cpti_relation_print(&view, &shown, rows->count);
     }
-    add_total(&table, print, cpt_diff_row_count(print->diff) - rows->count);
+    stack.heading = cpti_by_words[print->by];
+    cpti_view_replace(&view, &stack);
+    shown.rest = &total;
     print_sides(print, latencies);
-    status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(&table)
-                                                 : cpti_table_print(&table);
+    status = cpti_relation_print(&view, &shown, rows->count);
     print_marks(print, rows);
     print_hidden(print, rows);
     return status;
@@ -403,7 +459,7 @@ static int print_first(void *context, size_t row_max)
     struct cpti_diff_rows rows = *first->rows;
 
     rows.count = row_max < rows.count ? (uint32_t)row_max : rows.count;
-    if (first->print->format != CPTI_DIFF_JSON) {
+    if (first->print->view->format != CPTI_FORMAT_JSON) {
         return print_table(first->print, first->latencies, &rows);
     }
     put_diff(first->print, first->latencies, &rows,
@@ -419,8 +475,8 @@ int cpti_diff_print(const struct cpti_diff_print *print)
         .bytes_max = print->bytes_max, .print = print_first, .context = &first};
     int status;
 
-    if (cpti_diff_rows_init(&rows, print->diff, print->filter,
-                            print->format != CPTI_DIFF_JSON) != CPT_OK) {
+    if (cpti_diff_rows_init(&rows, print->diff, print->filter, print->view, print) !=
+        CPT_OK) {
         status = cpti_failed("out of memory");
     } else {
         capped.row_count = rows.count;

@@ -11,15 +11,17 @@
 #include "tool/print/diff_condition.h"
 #include "tool/print/diff_rows.h"
 #include "tool/folds/views.h"
+#include "tool/table/relation.h"
 
-/* Formats of --format. */
-enum cpti_diff_format { CPTI_DIFF_TEXT, CPTI_DIFF_MARKDOWN, CPTI_DIFF_JSON };
+/* The rows of a difference, and the columns of tables with --by. */
+extern const struct cpti_relation cpti_diff_relation;
+extern const char cpti_diff_shown_by[];
 
 struct cpti_diff_print {
     const struct cpti_gather *gathers; /* of base and new */
     const struct cpt_diff *diff;
     enum cpti_by by;
-    enum cpti_diff_format format;
+    const struct cpti_view *view;
     const struct cpti_diff_filter *filter;
     const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */

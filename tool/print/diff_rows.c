@@ -59,8 +59,10 @@ int cpti_diff_filter_init(struct cpti_diff_filter *filter,
 
     *filter =
         (struct cpti_diff_filter){.max_q = NAN, .min_ns = NAN, .rows_max = UINT64_MAX};
-    if (order != NULL && strcmp(order, "size") != 0) {
-        filter->order = strcmp(order, "q") == 0 ? CPTI_DIFF_BY_Q : CPTI_DIFF_BY_NAME;
+    if (order != NULL && strcmp(order, "q") == 0) {
+        filter->order = CPTI_DIFF_BY_Q;
+    } else if (order != NULL && strcmp(order, "name") == 0) {
+        filter->order = CPTI_DIFF_BY_NAME;
     }
     status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &filter->rows_max);
     if (status == CPTI_EXIT_DONE) {
@@ -125,13 +127,14 @@ static bool sort_by_name(struct cpti_diff_rows *rows, const struct cpt_diff *dif
 }
 
 cpt_status cpti_diff_rows_init(struct cpti_diff_rows *rows, const struct cpt_diff *diff,
-                               const struct cpti_diff_filter *filter, bool for_people)
+                               const struct cpti_diff_filter *filter,
+                               const struct cpti_view *view, const void *context)
 {
     const uint32_t all = cpt_diff_row_count(diff);
 
     *rows = (struct cpti_diff_rows){.max_q = filter->max_q, .min_ns = filter->min_ns};
-    if (for_people && isnan(filter->max_q) && isnan(filter->min_ns) &&
-        filter->rows_max == UINT64_MAX) {
+    if (cpti_view_is_for_people(view) && isnan(filter->max_q) &&
+        isnan(filter->min_ns) && filter->rows_max == UINT64_MAX) {
         rows->is_default = true;
         rows->max_q = DEFAULT_MAX_Q;
         rows->min_ns = DEFAULT_PART * cpt_diff_total(diff)->inclusive.base_ns;
@@ -153,6 +156,7 @@ cpt_status cpti_diff_rows_init(struct cpti_diff_rows *rows, const struct cpt_dif
     } else if (filter->order == CPTI_DIFF_BY_NAME && !sort_by_name(rows, diff)) {
         return CPT_NO_MEMORY;
     }
+    cpti_relation_sort(view, rows->rows, rows->count, 0, context);
     if (rows->count > filter->rows_max) {
         rows->count = (uint32_t)filter->rows_max;
     }

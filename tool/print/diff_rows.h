@@ -13,10 +13,8 @@
 #define CPTI_CLI_DIFF_ROWS_H
 
 #include "tool/base/options.h"
+#include "tool/table/relation.h"
 #include "aggregate/cpt_diff.h"
-
-/* The words of --sort, in the order of enum cpti_diff_order, with a NULL at the end. */
-#define CPTI_DIFF_ORDER_WORDS "size q name"
 
 enum cpti_diff_order { CPTI_DIFF_BY_SIZE, CPTI_DIFF_BY_Q, CPTI_DIFF_BY_NAME };
 
@@ -42,10 +40,12 @@ struct cpti_diff_rows {
     bool is_default; /* a row is shown if either limit holds, not only if both do */
 };
 
-/* Selects and sorts rows; @for_people hides what is neither significant nor large if
- * the filter says nothing. CPT_OK or CPT_NO_MEMORY. Deinit @rows in any case. */
+/* Selects and sorts rows, also by a column of @view, whose context is @context. For
+ * people it hides what is neither significant nor large if the filter says nothing.
+ * CPT_OK or CPT_NO_MEMORY. Deinit @rows in any case. */
 cpt_status cpti_diff_rows_init(struct cpti_diff_rows *rows, const struct cpt_diff *diff,
-                               const struct cpti_diff_filter *filter, bool for_people);
+                               const struct cpti_diff_filter *filter,
+                               const struct cpti_view *view, const void *context);
 void cpti_diff_rows_deinit(struct cpti_diff_rows *rows);
 
 #endif

@@ -15,9 +15,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-/* Longest text of a row; a longer one loses its end. */
-enum { STACK_BYTES = 4000 };
+#include <stdlib.h>
 
 /* A row is shown if its change is significant at this level, or at least this part of
  * the largest total. */
@@ -80,10 +78,7 @@ static bool is_shown(const struct cpti_tail_print *print, uint32_t index)
 {
     const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, index);
 
-    if (print->format == CPTI_DIFF_JSON) {
-        return index < print->rows_max;
-    }
-    if (print->rows_max != UINT64_MAX) {
+    if (!cpti_view_is_for_people(print->view) || print->rows_max != UINT64_MAX) {
         return index < print->rows_max;
     }
     return is_found(&row->base) || is_found(&row->other) || is_found(&row->tails) ||
@@ -155,6 +150,21 @@ static void put_changes(struct cpti_json *json, const struct cpt_tail_row *row)
     put_change(json, "tails", &row->tails, "base_ns", "new_ns");
 }
 
+static void put_stack(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct cpti_tail_print *print = context;
+
+    cpti_by_stack_json(json, cpt_tail_tree(print->tail),
+                       ((const struct cpt_tail_row *)row)->node, print->tails->by);
+}
+
+static void put_row_changes(const void *context, const void *row,
+                            struct cpti_json *json)
+{
+    (void)context;
+    put_changes(json, row);
+}
+
 /* With a limit of bytes: the rows that are left out. */
 static void put_rest(struct cpti_json *json, uint32_t row_count, const double *sums_ns)
 {
@@ -166,10 +176,121 @@ static void put_rest(struct cpti_json *json, uint32_t row_count, const double *s
     cpti_json_close(json);
 }
 
+/* --- Columns --- */
+
+/* Which change a column is about, times PARTS, and what it has of it. */
+enum { BASE, NEW, TAILS };
+enum { GAP, GAP_SHOWN, Q, Q_SHOWN, PARTS, STACK = PARTS * (TAILS + 1), KIND };
+
+/* Milliseconds with their sign. */
+static const char *signed_ms(double ns, char text[40])
+{
+    char number[32];
+
+    (void)snprintf(text, 40, "%s%s", ns > 0 ? "+" : "", cpti_ms(ns, number));
+    return text;
+}
+
+static void set_change(const struct cpt_tail_change *change, unsigned part,
+                       struct cpti_cell *cell)
+{
+    char text[40];
+
+    if (part == GAP || part == Q) {
+        cpti_cell_number(cell, part == GAP ? change->self.delta_ns : change->q_value);
+    } else if (part == GAP_SHOWN) {
+        cpti_cell_format(cell, "%s%s",
+                         change->is_rare && change->self.delta_ns != 0 ? "~" : "",
+                         signed_ms(change->self.delta_ns, text));
+    } else if (!isnan(change->q_value)) { /* that of a total that says nothing */
+        cpti_cell_format(cell, change->q_value < 0.001 ? "<0.001" : "%.3f",
+                         change->q_value);
+    }
+}
+
+/* The stack or name of a row; of the total, what it sums up. */
+static void set_stack(const struct cpti_tail_print *print,
+                      const struct cpt_tail_row *row, struct cpti_cell *cell)
+{
+    const uint32_t left_count = print->left_count;
+
+    if (row->node != CPT_TREE_ROOT) {
+        cpti_by_text(cpt_tail_tree(print->tail), row->node, print->tails->by,
+                     cell->room, sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return;
+    }
+    cpti_cell_format(cell,
+                     left_count == 0   ? "(sum of all rows)"
+                     : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
+                                       : "(sum of these and %" PRIu32 " more rows)",
+                     left_count);
+}
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct cpti_tail_print *print = context;
+    const struct cpt_tail_row *own = row;
+    unsigned kind = 0;
+
+    if (what == STACK) {
+        set_stack(print, own, cell);
+    } else if (what == KIND) {
+        kind = cpt_tree_kind(cpt_tail_tree(print->tail), own->node);
+        cpti_cell_word(cell, cpt_kind_word(kind), kind);
+    } else {
+        set_change(what / PARTS == BASE  ? &own->base
+                   : what / PARTS == NEW ? &own->other
+                                         : &own->tails,
+                   what % PARTS, cell);
+    }
+}
+
+#define CHANGE_COLUMNS(key, heading, which, note)                                      \
+    {key "_delta_ns",       heading, CPTI_COLUMN_NS_CHANGE, get,                       \
+     PARTS * (which) + GAP, note,    CPTI_NOT_IN_JSON},                                \
+        {key "_gap",                                                                   \
+         heading,                                                                      \
+         CPTI_COLUMN_TEXT,                                                             \
+         get,                                                                          \
+         PARTS * (which) + GAP_SHOWN,                                                  \
+         "the same, in tables",                                                        \
+         CPTI_IN_TABLES},                                                              \
+        {key "_q",                                                                     \
+         "q",                                                                          \
+         CPTI_COLUMN_NUMBER,                                                           \
+         get,                                                                          \
+         PARTS * (which) + Q,                                                          \
+         "the false discovery rate",                                                   \
+         CPTI_NOT_IN_JSON},                                                            \
+    {                                                                                  \
+        key "_q_shown", "q", CPTI_COLUMN_TEXT, get, PARTS *(which) + Q_SHOWN,          \
+            "the same, in tables", CPTI_IN_TABLES                                      \
+    }
+
+static const struct cpti_column columns[] = {
+    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
+     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
+    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
+    CHANGE_COLUMNS("tails", "tails", TAILS, "slow requests: new - base"),
+    CHANGE_COLUMNS("base", "base gap", BASE, "slow requests - others, in the base"),
+    CHANGE_COLUMNS("new", "new gap", NEW, "… and in the new set"),
+    {"changes", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_row_changes},
+    {0},
+};
+
+const struct cpti_relation cpti_tail_relation = {
+    "rows", columns,
+    "base_gap,base_q_shown,new_gap,new_q_shown,tails_gap,tails_q_shown,stack"};
+
+/* --- The answer as JSON --- */
+
 /* The rows up to number @row_max, of those that are shown. */
 static void put_tails(const struct cpti_tail_print *print, size_t row_max)
 {
     struct cpti_json json = {.file = stdout};
+    const struct cpti_rows rows = CPTI_ROWS_AT(print->shown, print->shown_count, print);
     const uint32_t all = row_count(print);
     double sums_ns[3] = {0};
     uint32_t left_count = 0;
@@ -187,25 +308,17 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
         cpti_json_null(&json, "total");
     }
     cpti_json_unsigned(&json, "row_count", all);
-    cpti_json_open(&json, "rows", '[');
+    cpti_relation_json(print->view, &rows, row_max, &json);
     for (uint32_t i = 0; i < all; i++) {
-        const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
+        if (i >= rows.count || i >= row_max) { /* JSON shows the first rows */
+            const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
 
-        if (!is_shown(print, i) || i >= row_max) { /* JSON shows the first rows */
             left_count++;
             sums_ns[0] += row->base.self.delta_ns;
             sums_ns[1] += row->other.self.delta_ns;
             sums_ns[2] += row->tails.self.delta_ns;
-            continue;
         }
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_by_json(&json, cpt_tail_tree(print->tail), row->node, print->tails->by);
-        put_changes(&json, row);
-        cpti_json_close(&json);
     }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
     if (print->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
         put_rest(&json, left_count, sums_ns);
     }
@@ -215,18 +328,11 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
 
 /* --- As tables --- */
 
-static const char *signed_ms(double ns, char text[40])
-{
-    char number[32];
-
-    (void)snprintf(text, 40, "%s%s", ns > 0 ? "+" : "", cpti_ms(ns, number));
-    return text;
-}
-
 static int print_table(const struct cpti_tail_print *print, struct cpti_table *table)
 {
-    return print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(table)
-                                               : cpti_table_print(table);
+    return print->view->format == CPTI_FORMAT_MARKDOWN
+               ? cpti_table_print_markdown(table)
+               : cpti_table_print(table);
 }
 
 static void add_quantile(struct cpti_table *table, const char *set,
@@ -286,68 +392,42 @@ static int print_quantile(const struct cpti_tail_print *print, const char *name)
     return status;
 }
 
-static void add_change(struct cpti_table *table, const struct cpt_tail_change *change)
-{
-    char text[40];
-
-    cpti_table_cell(table, "%s%s",
-                    change->is_rare && change->self.delta_ns != 0 ? "~" : "",
-                    signed_ms(change->self.delta_ns, text));
-    if (change->q_value < 0.001) {
-        cpti_table_cell(table, "<0.001");
-    } else {
-        cpti_table_cell(table, "%.3f", change->q_value);
-    }
-}
-
 /* Shows the first @row_max of the rows, and sums up the others. */
-static int print_rows(const struct cpti_tail_print *print, size_t row_max)
+static int print_rows(struct cpti_tail_print *print, size_t row_max)
 {
-    const char *const headings[] = {"base gap",
-                                    "q",
-                                    "new gap",
-                                    "q",
-                                    part_name(print),
-                                    "q",
-                                    cpti_by_words[print->tails->by]};
-    const struct cpt_tail_row *total = cpt_tail_total(print->tail);
-    struct cpti_table table = cpti_table_of(headings, 7);
-    uint32_t left_count = 0;
-    size_t shown_count = 0;
+    const bool is_for_people = cpti_view_is_for_people(print->view);
+    struct cpti_rows rows = CPTI_ROWS_AT(print->shown, print->shown_count, print);
+    struct cpti_view view = *print->view;
+    struct cpti_column tails = columns[3];
+    struct cpti_column stack = columns[0];
+    struct cpt_tail_row total;
     bool has_rare = false;
-    char text[STACK_BYTES];
     int status;
 
-    table.cuts_front = true;
-    for (uint32_t i = 0; i < row_count(print); i++) {
-        const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
+    if (!is_for_people) {
+        return cpti_relation_print(&view, &rows, row_max);
+    }
+    tails.heading = part_name(print);
+    stack.heading = cpti_by_words[print->tails->by];
+    cpti_view_replace(&view, &tails);
+    cpti_view_replace(&view, &stack);
+    total = *cpt_tail_total(print->tail);
+    total.node = CPT_TREE_ROOT;
+    total.base.q_value = NAN; /* slow requests are slow by choice */
+    total.other.q_value = NAN;
+    total.base.is_rare = 0;
+    total.other.is_rare = 0;
+    rows.rest = &total;
+    has_rare = total.tails.is_rare;
+    for (size_t i = 0; i < rows.count && i < row_max; i++) {
+        const struct cpt_tail_row *row = print->shown[i];
 
-        if (!is_shown(print, i) || shown_count == row_max) {
-            left_count++;
-            continue;
-        }
-        shown_count++;
         has_rare =
             has_rare || row->base.is_rare || row->other.is_rare || row->tails.is_rare;
-        add_change(&table, &row->base);
-        add_change(&table, &row->other);
-        add_change(&table, &row->tails);
-        cpti_by_text(cpt_tail_tree(print->tail), row->node, print->tails->by, text,
-                     sizeof text);
-        cpti_table_cell(&table, "%s", text);
     }
-    cpti_table_cell(&table, "%s", signed_ms(total->base.self.delta_ns, text));
-    cpti_table_cell(&table, "-"); /* slow requests are slow by choice */
-    cpti_table_cell(&table, "%s", signed_ms(total->other.self.delta_ns, text));
-    cpti_table_cell(&table, "-");
-    add_change(&table, &total->tails);
-    has_rare = has_rare || total->tails.is_rare;
-    cpti_table_cell(&table,
-                    left_count == 0   ? "(sum of all rows)"
-                    : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
-                                      : "(sum of these and %" PRIu32 " more rows)",
-                    left_count);
-    status = print_table(print, &table);
+    print->left_count =
+        row_count(print) - (uint32_t)(rows.count < row_max ? rows.count : row_max);
+    status = cpti_relation_print(&view, &rows, row_max);
     if (has_rare) {
         (void)printf("\n~ too few requests, or too few with time of it: do not trust "
                      "its q\n");
@@ -377,15 +457,18 @@ static void print_parts(const struct cpti_tail_print *print, const char *name)
     }
 }
 
-static int print_answer(const struct cpti_tail_print *print, size_t row_max)
+static int print_answer(struct cpti_tail_print *print, size_t row_max)
 {
-    const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
+    const char *fence = print->view->format == CPTI_FORMAT_MARKDOWN ? "```\n" : "";
     char name[16];
     int status;
 
-    if (print->format == CPTI_DIFF_JSON) {
+    if (print->view->format == CPTI_FORMAT_JSON) {
         put_tails(print, row_max);
         return CPTI_EXIT_DONE;
+    }
+    if (print->view->format == CPTI_FORMAT_CSV) {
+        return print_rows(print, row_max);
     }
     (void)cpti_quantile_name(print->tails->quantile, name);
     (void)printf("%s", fence);
@@ -412,7 +495,7 @@ static int print_answer(const struct cpti_tail_print *print, size_t row_max)
 /* See struct cpti_capped. */
 static int print_first(void *context, size_t row_max)
 {
-    return print_answer(*(const struct cpti_tail_print *const *)context, row_max);
+    return print_answer(*(struct cpti_tail_print **)context, row_max);
 }
 
 /* The statistics of both sets, with errors by cluster if there are any. */
@@ -447,11 +530,24 @@ static enum cpt_diff_doubt doubt_of(const struct cpti_tail_print *print)
     return doubt;
 }
 
+/* Takes the rows that are shown. false without memory. */
+static bool choose_rows(struct cpti_tail_print *print)
+{
+    print->shown =
+        calloc((size_t)row_count(print) + 1, sizeof(const struct cpt_tail_row *));
+    for (uint32_t i = 0; i < row_count(print) && print->shown != NULL; i++) {
+        if (is_shown(print, i)) {
+            print->shown[print->shown_count++] = cpt_tail_row_at(print->tail, i);
+        }
+    }
+    return print->shown != NULL;
+}
+
 int cpti_tail_print(struct cpti_tail_print *print)
 {
     struct cpti_capped capped = {
         .bytes_max = print->bytes_max, .print = print_first, .context = &print};
-    const int status = find_stats(print);
+    int status = find_stats(print);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -459,8 +555,11 @@ int cpti_tail_print(struct cpti_tail_print *print)
     print->change = compare(print);
     print->doubt = doubt_of(print);
     cpti_conditions_test_quantile(print->conditions, &print->change, print->doubt);
-    for (uint32_t i = 0; i < row_count(print); i++) {
-        capped.row_count += is_shown(print, i);
+    if (!choose_rows(print)) {
+        return cpti_failed("out of memory");
     }
-    return cpti_capped_print(&capped);
+    capped.row_count = print->shown_count;
+    status = cpti_capped_print(&capped);
+    free(print->shown);
+    return status;
 }

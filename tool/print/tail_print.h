@@ -15,14 +15,20 @@
 struct cpti_tail_print {
     const struct cpti_tails *tails;
     const struct cpt_tail *tail; /* NULL: a set has no requests below its border */
-    enum cpti_diff_format format;
+    const struct cpti_view *view;
     uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
     uint64_t bytes_max; /* of the answer; 0: no limit */
     struct cpti_conditions *conditions; /* on the quantile; are tested */
     struct cpt_stats all[2];            /* filled in: of both sets */
     struct cpt_quantile_change change;  /* filled in: of the quantile, … */
     enum cpt_diff_doubt doubt;          /* … and whether to trust it */
+    const struct cpt_tail_row **shown;  /* filled in: the rows that are shown, … */
+    size_t shown_count;
+    uint32_t left_count; /* … and the number of those that are not */
 };
+
+/* The rows of both sets. */
+extern const struct cpti_relation cpti_tail_relation;
 
 /* Prints them. enum cpti_exit. */
 int cpti_tail_print(struct cpti_tail_print *print);

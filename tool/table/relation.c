@@ -61,6 +61,11 @@ static int refuse_column(const struct cpti_relation *relation, const char *key,
 
     (void)snprintf(name, sizeof name, "%.*s",
                    (int)(bytes < sizeof name ? bytes : sizeof name - 1), key);
+    for (size_t i = 0; is_sort && relation->orders != NULL && relation->orders[i];
+         i++) {
+        used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s",
+                                 used != 0 ? ", " : "", relation->orders[i]);
+    }
     for (const struct cpti_column *column = relation->columns;
          column->key != NULL && used < sizeof keys; column++) {
         if (is_possible(column, is_sort)) {
@@ -110,6 +115,17 @@ static void choose_own(struct cpti_view *view, const char *shown)
     }
 }
 
+/* Whether @sort is an order of the command's own. */
+static bool is_order(const struct cpti_relation *relation, const char *sort)
+{
+    for (size_t i = 0; relation->orders != NULL && relation->orders[i] != NULL; i++) {
+        if (strcmp(relation->orders[i], sort) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int read_format(const struct cpti_arguments *arguments, unsigned *format)
 {
     static const char *const words[] = {"text", "markdown", "csv", "json"};
@@ -139,7 +155,7 @@ int cpti_view_read(const struct cpti_arguments *arguments,
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    if (sort != NULL) {
+    if (sort != NULL && !is_order(relation, sort)) {
         view->sort = cpti_relation_column(relation, sort);
         if (view->sort == NULL || !is_possible(view->sort, true)) {
             return refuse_column(relation, sort, strlen(sort), true);
@@ -255,7 +271,8 @@ static void take(const struct cpti_column *column, const void *context, const vo
 
 static const void *row_at(const struct cpti_rows *rows, size_t index)
 {
-    return (const char *)rows->items + index * rows->bytes;
+    return rows->bytes != 0 ? (const char *)rows->items + index * rows->bytes
+                            : ((const void *const *)rows->items)[index];
 }
 
 /* --- Order --- */
@@ -263,6 +280,7 @@ static const void *row_at(const struct cpti_rows *rows, size_t index)
 struct ordering {
     const struct cpti_column *column;
     const void *context;
+    bool are_pointers;
 };
 
 static int compare_rows(const void *left, const void *right, void *context)
@@ -271,6 +289,10 @@ static int compare_rows(const void *left, const void *right, void *context)
     struct cpti_cell a;
     struct cpti_cell b;
 
+    if (ordering->are_pointers) {
+        left = *(const void *const *)left;
+        right = *(const void *const *)right;
+    }
     take(ordering->column, ordering->context, left, &a);
     take(ordering->column, ordering->context, right, &b);
     if (!a.is_known || !b.is_known) {
@@ -294,14 +316,25 @@ static int compare_rows(const void *left, const void *right, void *context)
 void cpti_relation_sort(const struct cpti_view *view, void *items, size_t count,
                         size_t bytes, const void *context)
 {
-    struct ordering ordering = {view->sort, context};
+    struct ordering ordering = {view->sort, context, bytes == 0};
 
     if (view->sort != NULL && count > 1) {
-        qsort_r(items, count, bytes, compare_rows, &ordering); /* glibc's is stable */
+        qsort_r(items, count, bytes != 0 ? bytes : sizeof(void *), compare_rows,
+                &ordering); /* glibc's is stable */
     }
 }
 
 /* --- Tables --- */
+
+static const char *signed_ms(double ns, char *text)
+{
+    char digits[32];
+    const char *shown = cpti_ms(ns, digits);
+    const bool is_more = ns > 0 && strcmp(shown, "0.000") != 0; /* 0 has no sign */
+
+    (void)snprintf(text, sizeof digits, "%s%s", is_more ? "+" : "", shown);
+    return text;
+}
 
 static const char *cell_of(const struct cpti_column *column,
                            const struct cpti_cell *value, char text[CPTI_VALUE_BYTES])
@@ -327,6 +360,8 @@ static const char *cell_of(const struct cpti_column *column,
     case CPTI_COLUMN_NS:
     case CPTI_COLUMN_NS_RARE:
         return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
+    case CPTI_COLUMN_NS_CHANGE:
+        return isfinite(value->number) ? signed_ms(value->number, text) : "-";
     case CPTI_COLUMN_NS_WHOLE:
         return cpti_ms((double)value->count, text);
     case CPTI_COLUMN_SHARE:
@@ -404,6 +439,7 @@ static void put(struct cpti_json *json, const char *key,
         cpti_json_unsigned(json, key, value->count);
         return;
     case CPTI_COLUMN_NS:
+    case CPTI_COLUMN_NS_CHANGE:
         cpti_json_ns(json, key, value->number);
         return;
     case CPTI_COLUMN_NS_RARE:

@@ -25,18 +25,19 @@ enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 4096 };
 
 /* What the values of a column are. */
 enum cpti_column_kind {
-    CPTI_COLUMN_TEXT,     /* words of ours, or what is escaped already */
-    CPTI_COLUMN_STACK,    /* the same of frames; their ends tell most */
-    CPTI_COLUMN_NAME,     /* text from outside, escaped for people */
-    CPTI_COLUMN_WORD,     /* one of ours, or a number that has none in this version */
-    CPTI_COLUMN_COUNT,    /* whole numbers */
-    CPTI_COLUMN_NS,       /* nanoseconds; milliseconds in tables */
-    CPTI_COLUMN_NS_RARE,  /* likewise; six digits in JSON below 1, so rare is not 0 */
-    CPTI_COLUMN_NS_WHOLE, /* whole nanoseconds, likewise */
-    CPTI_COLUMN_SHARE,    /* 0 to 1; per cent in tables */
-    CPTI_COLUMN_PART,     /* 0 to 1, with three digits in tables */
-    CPTI_COLUMN_NUMBER,   /* other numbers, of six digits */
-    CPTI_COLUMN_FLAG      /* yes or no */
+    CPTI_COLUMN_TEXT,      /* words of ours, or what is escaped already */
+    CPTI_COLUMN_STACK,     /* the same of frames; their ends tell most */
+    CPTI_COLUMN_NAME,      /* text from outside, escaped for people */
+    CPTI_COLUMN_WORD,      /* one of ours, or a number that has none in this version */
+    CPTI_COLUMN_COUNT,     /* whole numbers */
+    CPTI_COLUMN_NS,        /* nanoseconds; milliseconds in tables */
+    CPTI_COLUMN_NS_CHANGE, /* likewise, with their sign */
+    CPTI_COLUMN_NS_RARE,   /* likewise; six digits in JSON below 1, so rare is not 0 */
+    CPTI_COLUMN_NS_WHOLE,  /* whole nanoseconds, likewise */
+    CPTI_COLUMN_SHARE,     /* 0 to 1; per cent in tables */
+    CPTI_COLUMN_PART,      /* 0 to 1, with three digits in tables */
+    CPTI_COLUMN_NUMBER,    /* other numbers, of six digits */
+    CPTI_COLUMN_FLAG       /* yes or no */
 };
 
 /* One value. What is not set is not known: "-", an empty cell, null. */
@@ -102,18 +103,22 @@ struct cpti_relation {
     const char *name;                  /* of the rows in JSON: "frames" */
     const struct cpti_column *columns; /* in the order of JSON and CSV */
     const char *shown; /* keys, separated by commas: those of tables, in their order */
+    const char *const *orders; /* further words of --sort, that the command knows; the
+                                  last one is NULL; or NULL */
 };
 
 /* Rows, side by side in memory. */
 struct cpti_rows {
     const void *items;
     size_t count;
-    size_t bytes; /* of one */
+    size_t bytes; /* of one; 0: the items are pointers to rows */
     const void *context;
     const void *rest; /* the last row of tables: what the others are; or NULL */
 };
 
-/* The @count rows of the array @items. */
+/* The @count rows of the array @items, or those that an array points to. */
+#define CPTI_ROWS_AT(pointers, count, context)                                         \
+    ((struct cpti_rows){(pointers), (count), 0, (context), NULL})
 #define CPTI_ROWS(items, count, context)                                               \
     ((struct cpti_rows){(items), (count), sizeof *(items), (context), NULL})
 
