@@ -32,6 +32,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Requests of each set; rows of text. */
@@ -54,6 +55,8 @@ struct culprit_command {
     enum cpti_culprit_side side; /* of the sample that is being added */
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
+    struct cpti_view view;
+    const struct cpti_suspect **suspects; /* in the order wanted */
     uint64_t bytes_max;
     uint64_t seed;
 };
@@ -336,9 +339,11 @@ static int print_capped(void *context, size_t row_max)
         .cluster = cpti_value(command->arguments, "cluster"),
         .hint = command->hint[0] != '\0' ? command->hint : NULL,
         .missing = {command->missing[0], command->missing[1]},
-        .rows_max = command->rows_max};
+        .rows_max = command->rows_max,
+        .view = &command->view,
+        .suspects = command->suspects};
 
-    if (cpti_has(command->arguments, "json")) {
+    if (command->view.format == CPTI_FORMAT_JSON) {
         cpti_culprit_print_json(&print, row_max);
         return CPTI_EXIT_DONE;
     }
@@ -354,13 +359,22 @@ static size_t rows_of(const struct cpti_culprit *culprit)
 static int show(struct culprit_command *command)
 {
     const struct cpti_culprit *culprit = command->culprit;
-    const size_t rows = cpti_culprit_suspect_count(culprit) +
-                        cpti_culprit_unjudged_count(culprit) + rows_of(culprit);
+    const size_t count = cpti_culprit_suspect_count(culprit);
+    const size_t rows = count + cpti_culprit_unjudged_count(culprit) + rows_of(culprit);
     const struct cpti_capped capped = {.bytes_max = command->bytes_max,
                                        .print = print_capped,
                                        .context = command,
                                        .row_count = rows};
+    int status;
 
+    command->suspects = calloc(count + 1, sizeof(const struct cpti_suspect *));
+    if (command->suspects == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        command->suspects[i] = cpti_culprit_suspect(culprit, i);
+    }
+    cpti_relation_sort(&command->view, command->suspects, count, 0, NULL);
     if (command->refused_count > 0) {
         cpti_warn("%" PRIu64 " requests are left out: there are too many calls or "
                   "names to compare",
@@ -369,16 +383,18 @@ static int show(struct culprit_command *command)
     tell_missing(command);
     tell_visits(command);
     tell_mix(culprit);
-    if (command->key != NULL && cpti_culprit_suspect_count(culprit) == 1) {
+    if (command->key != NULL && count == 1) {
         cpti_warn("'%s' has one value in both sets, and no other to compare it with",
                   cpti_quoted(command->key));
     }
-    if (cpti_culprit_suspect_count(culprit) == 0) {
+    if (count == 0) {
         cpti_warn("the two sets have no %s in common",
                   command->kind->by == CPTI_CULPRIT_BY_REPLICA ? "replica"
                                                                : "operation");
     }
-    return cpti_capped_print(&capped);
+    status = cpti_capped_print(&capped);
+    free(command->suspects);
+    return status;
 }
 
 /* --- The command --- */
@@ -463,6 +479,13 @@ static int init_command(struct culprit_command *command)
     command->seed = selection->seed;
     command->sets[1].selection = *selection;
     command->kind = cpti_culprit_kind_of(cpti_value(arguments, "by"), &command->key);
+    if (status == CPTI_EXIT_DONE) {
+        status =
+            cpti_view_read(arguments, &cpti_culprit_relation, NULL, &command->view);
+    }
+    if (!cpti_view_is_for_people(&command->view)) {
+        command->rows_max = UINT64_MAX;
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
     }
@@ -660,7 +683,8 @@ const struct cpti_command cpti_command_culprit = {
     .question = "Which service became slower since then, and is that sure?",
     .needs = "path logs or spans of two times: before, and in the trouble",
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
-    .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -7,7 +7,6 @@
 #include "tool/base/command.h"
 #include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 #include "tool/culprit/culprit_structure_print.h"
 #include "cpt/cpt_name.h"
 
@@ -63,23 +62,64 @@ static void json_either(struct cpti_json *json, const struct cpti_culprit *culpr
     cpti_json_text(json, "reason", reasons[cpti_culprit_doubt_reason(culprit)]);
 }
 
-static void json_suspect(struct cpti_json *json, const struct cpti_suspect *suspect)
+/* --- Columns --- */
+
+enum { SERVICE, FRAMES, SLOWER, BASE_CALLS, NEW_CALLS, CULPRIT, FIRST };
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "service", suspect->name);
-    cpti_json_rough(json, "score", suspect->score);
-    cpti_json_unsigned(json, "frames", suspect->frame_count);
-    cpti_json_unsigned(json, "frames_slower", suspect->slower_count);
-    cpti_json_rough(json, "factor", suspect->factor);
-    cpti_json_rough(json, "share", suspect->share);
-    cpti_json_rough(json, "p", suspect->p);
-    cpti_json_rough(json, "distance", suspect->distance);
-    cpti_json_unsigned(json, "base_calls", suspect->calls[0]);
-    cpti_json_unsigned(json, "new_calls", suspect->calls[1]);
-    cpti_json_bool(json, "culprit", suspect->is_culprit);
-    cpti_json_close(json);
+    const struct cpti_suspect *suspect = row;
+
+    (void)context;
+    switch (what) {
+    case SERVICE:
+        cpti_cell_text(cell, suspect->name);
+        return;
+    case FIRST: /* never rounded up to 100 % */
+        cpti_cell_format(cell, "%.0f%%", floor(100 * suspect->share));
+        return;
+    case FRAMES:
+    case SLOWER:
+        cpti_cell_count(cell,
+                        what == FRAMES ? suspect->frame_count : suspect->slower_count);
+        return;
+    case CULPRIT:
+        cpti_cell_count(cell, suspect->is_culprit);
+        return;
+    default:
+        cpti_cell_count(cell, suspect->calls[what == NEW_CALLS]);
+    }
 }
+
+static const struct cpti_column columns[] = {
+    {"service", "service", CPTI_COLUMN_NAME, get, SERVICE, "or what --by says"},
+    {"score", "score", CPTI_COLUMN_FACTOR, CPTI_NUMBER(struct cpti_suspect, score),
+     "how much it stands out"},
+    {"frames", "frames", CPTI_COLUMN_COUNT, get, FRAMES, "that it has"},
+    {"frames_slower", "slower", CPTI_COLUMN_COUNT, get, SLOWER,
+     "that are slower in 95 % of the resamples"},
+    {"factor", "factor", CPTI_COLUMN_FACTOR, CPTI_NUMBER(struct cpti_suspect, factor),
+     "how many times longer it takes"},
+    {"share", "share", CPTI_COLUMN_SHARE, CPTI_NUMBER(struct cpti_suspect, share),
+     "of the resamples in which it is first"},
+    {"first", "first", CPTI_COLUMN_TEXT, get, FIRST, "the same, in tables",
+     CPTI_IN_TABLES},
+    {"p", "p", CPTI_COLUMN_PART, CPTI_NUMBER(struct cpti_suspect, p), "of chance"},
+    {"distance", "distance", CPTI_COLUMN_NUMBER,
+     CPTI_NUMBER(struct cpti_suspect, distance), "from the other frames"},
+    {"base_calls", "base calls", CPTI_COLUMN_COUNT, get, BASE_CALLS},
+    {"new_calls", "calls", CPTI_COLUMN_COUNT, get, NEW_CALLS},
+    {"culprit", "culprit", CPTI_COLUMN_FLAG, get, CULPRIT,
+     "whether it is one for sure"},
+    {0},
+};
+
+const struct cpti_relation cpti_culprit_relation = {
+    "services", columns, "score,factor,frames_slower,frames,first,p,new_calls,service",
+    NULL, true};
+
+/* --- The answer as JSON --- */
 
 void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_max)
 {
@@ -89,6 +129,7 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t unjudged_count = cpti_culprit_unjudged_count(culprit);
     const size_t changes = cpti_structure_row_count(cpti_culprit_structure(culprit));
+    const struct cpti_rows suspects = CPTI_ROWS_AT(print->suspects, count, NULL);
     const char *by = print->by;
     struct cpti_json json = {.file = stdout};
 
@@ -111,11 +152,7 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
         cpti_json_text(&json, "hint_cluster", print->hint);
     }
     cpti_json_ns(&json, "offset_ns", cpti_culprit_offset_ns(culprit));
-    cpti_json_open(&json, "services", '[');
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        json_suspect(&json, cpti_culprit_suspect(culprit, i));
-    }
-    cpti_json_close(&json);
+    cpti_relation_json(print->view, &suspects, row_max, &json);
     cpti_json_open(&json, "unjudged", '[');
     for (size_t i = 0; i < unjudged_count && i < row_max; i++) {
         const struct cpti_unjudged *unjudged = cpti_culprit_unjudged(culprit, i);
@@ -128,7 +165,8 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
         cpti_json_close(&json);
     }
     cpti_json_close(&json);
-    cpti_structure_print_json(&json, cpti_culprit_structure(culprit), row_max);
+    cpti_structure_print_json(&json, print->view, cpti_culprit_structure(culprit),
+                              row_max);
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(
@@ -270,26 +308,19 @@ static void say_verdict(const struct cpti_culprit_print *print)
 
 static int print_rows(const struct cpti_culprit_print *print, size_t row_max)
 {
-    const struct cpti_culprit *culprit = print->culprit;
-    const char *headings[] = {"score", "factor", "slower",           "frames",
-                              "first", "p",      print->kind->calls, print->kind->noun};
-    struct cpti_table table =
-        cpti_table_of(headings, sizeof headings / sizeof headings[0]);
-    char text[CPTI_TEXT_BYTES];
+    const struct cpti_rows rows =
+        CPTI_ROWS_AT(print->suspects, cpti_culprit_suspect_count(print->culprit), NULL);
+    struct cpti_column service =
+        *cpti_relation_column(&cpti_culprit_relation, "service");
+    struct cpti_column calls =
+        *cpti_relation_column(&cpti_culprit_relation, "new_calls");
+    struct cpti_view view = *print->view;
 
-    for (size_t i = 0; i < row_max && i < cpti_culprit_suspect_count(culprit); i++) {
-        const struct cpti_suspect *suspect = cpti_culprit_suspect(culprit, i);
-
-        cpti_table_cell(&table, "%.2f", suspect->score);
-        cpti_table_cell(&table, "%.2f", suspect->factor);
-        cpti_table_cell(&table, "%" PRIu32, suspect->slower_count);
-        cpti_table_cell(&table, "%" PRIu32, suspect->frame_count);
-        cpti_table_cell(&table, "%.0f%%", floor(100 * suspect->share));
-        cpti_table_cell(&table, "%.3f", suspect->p);
-        cpti_table_cell(&table, "%" PRIu64, suspect->calls[1]);
-        cpti_table_cell(&table, "%s", shown(suspect->name, text));
-    }
-    return cpti_table_print(&table);
+    service.heading = print->kind->noun;
+    calls.heading = print->kind->calls;
+    cpti_view_replace(&view, &service);
+    cpti_view_replace(&view, &calls);
+    return cpti_relation_print(&view, &rows, row_max);
 }
 
 /* Names those that vanished, that are new, and that have too few calls. */
@@ -324,6 +355,9 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
     const size_t rows = row_max < print->rows_max ? row_max : (size_t)print->rows_max;
     int status;
 
+    if (!cpti_view_is_for_people(print->view)) {
+        return print_rows(print, rows);
+    }
     say_verdict(print);
     if (print->hint != NULL) {
         (void)printf(
@@ -342,5 +376,6 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
     }
     print_unjudged(print, rows);
     return cpti_exit_last(
-        status, cpti_structure_print_text(cpti_culprit_structure(culprit), rows));
+        status,
+        cpti_structure_print_text(print->view, cpti_culprit_structure(culprit), rows));
 }

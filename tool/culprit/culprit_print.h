@@ -5,6 +5,7 @@
 #define CPTI_CLI_CULPRIT_PRINT_H
 
 #include "tool/culprit/culprit_kind.h"
+#include "tool/table/relation.h"
 
 struct cpti_culprit_print {
     const struct cpti_culprit *culprit;   /* that was judged */
@@ -14,7 +15,12 @@ struct cpti_culprit_print {
     const char *hint;    /* requests of one value of it resemble each other, or NULL */
     uint64_t missing[2]; /* requests without the attribute, visits without a host */
     uint64_t rows_max;   /* of text */
+    const struct cpti_view *view;
+    const struct cpti_suspect **suspects; /* of the culprit, in the order wanted */
 };
+
+/* Those who may be the culprit. */
+extern const struct cpti_relation cpti_culprit_relation;
 
 /* Print at most @row_max rows. The second one: enum cpti_exit. */
 void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_max);

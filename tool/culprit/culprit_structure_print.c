@@ -6,12 +6,9 @@
 #include "tool/base/command.h"
 #include "tool/table/json_write.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-/* --- JSON --- */
 
 static const char *kind_word(const struct cpti_structure_row *row)
 {
@@ -26,59 +23,20 @@ static const char *kind_word(const struct cpti_structure_row *row)
     return words[row->kind];
 }
 
-static void json_row(struct cpti_json *json, const struct cpti_structure_row *row)
-{
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_json_text(json, "kind", kind_word(row));
-    cpti_json_bytes(json, "parent", row->parent);
-    if (row->child.bytes > 0) {
-        cpti_json_bytes(json, "child", row->child);
-    }
-    if (row->second.bytes > 0) {
-        cpti_json_bytes(json, "second", row->second);
-    }
-    cpti_json_bool(json, "repeated", row->is_repeated);
-    cpti_json_unsigned(json, "base_visits", row->visits[0]);
-    cpti_json_unsigned(json, "new_visits", row->visits[1]);
-    cpti_json_unsigned(json, "base_cases", row->cases[0]);
-    cpti_json_unsigned(json, "new_cases", row->cases[1]);
-    cpti_json_rough(json, "base_share", row->shares[0]);
-    cpti_json_rough(json, "new_share", row->shares[1]);
-    cpti_json_rough(json, "p", row->p);
-    cpti_json_close(json);
-}
-
-void cpti_structure_print_json(struct cpti_json *json,
-                               const struct cpti_structure *structure, size_t row_max)
-{
-    if (structure == NULL || !cpti_structure_is_compared(structure)) {
-        cpti_json_null(json, "structure");
-        return;
-    }
-    cpti_json_open(json, "structure", '[');
-    for (size_t i = 0; i < cpti_structure_row_count(structure) && i < row_max; i++) {
-        json_row(json, cpti_structure_row(structure, i));
-    }
-    cpti_json_close(json);
-}
-
-/* --- Text --- */
-
 /* "60 of 60", or "1.5 a visit". */
-static void put_cases(struct cpti_table *table, const struct cpti_structure_row *row,
-                      int set)
+static void set_cases(const struct cpti_structure_row *row, int set,
+                      struct cpti_cell *cell)
 {
     if (row->is_repeated) {
-        cpti_table_cell(table, "%.1f a visit", row->shares[set]);
+        cpti_cell_format(cell, "%.1f a visit", row->shares[set]);
     } else {
-        cpti_table_cell(table, "%" PRIu64 " of %" PRIu64, row->cases[set],
-                        row->visits[set]);
+        cpti_cell_format(cell, "%" PRIu64 " of %" PRIu64, row->cases[set],
+                         row->visits[set]);
     }
 }
 
 /* "B: get no longer calls D: find" */
-static void put_words(struct cpti_table *table, const struct cpti_structure_row *row)
+static void set_words(const struct cpti_structure_row *row, struct cpti_cell *cell)
 {
     const bool is_more = row->shares[1] > row->shares[0];
     char parent[CPTI_TEXT_BYTES];
@@ -90,50 +48,124 @@ static void put_words(struct cpti_table *table, const struct cpti_structure_row 
     (void)cpt_text_name(row->second, second, sizeof second);
     switch (row->kind) {
     case CPTI_STRUCTURE_CALL_VANISHED:
-        cpti_table_cell(table, "%s no longer calls %s", parent, child);
+        cpti_cell_format(cell, "%s no longer calls %s", parent, child);
         break;
     case CPTI_STRUCTURE_CALL_NEW:
-        cpti_table_cell(table, "%s now calls %s", parent, child);
+        cpti_cell_format(cell, "%s now calls %s", parent, child);
         break;
     case CPTI_STRUCTURE_CALLS_MORE:
     case CPTI_STRUCTURE_CALLS_FEWER:
-        cpti_table_cell(table, "%s calls %s %s often", parent, child,
-                        is_more ? "more" : "less");
+        cpti_cell_format(cell, "%s calls %s %s often", parent, child,
+                         is_more ? "more" : "less");
         break;
     case CPTI_STRUCTURE_ORDER:
-        cpti_table_cell(table, "%s calls %s and %s %s", parent, child,
-                        cpt_bytes_equal(row->child, row->second) ? "again" : second,
-                        is_more ? "side by side" : "one after the other");
+        cpti_cell_format(cell, "%s calls %s and %s %s", parent, child,
+                         cpt_bytes_equal(row->child, row->second) ? "again" : second,
+                         is_more ? "side by side" : "one after the other");
         break;
     case CPTI_STRUCTURE_FAILURES:
-        cpti_table_cell(table, "%s fails %s often", parent, is_more ? "more" : "less");
+        cpti_cell_format(cell, "%s fails %s often", parent, is_more ? "more" : "less");
         break;
     }
 }
 
-int cpti_structure_print_text(const struct cpti_structure *structure, size_t row_max)
+enum { KIND, PARENT, CHILD, SECOND, REPEATED, BASE_CASES, NEW_CASES, WORDS };
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    const char *headings[] = {"base", "new", "p", "structure"};
-    struct cpti_table table =
-        cpti_table_of(headings, sizeof headings / sizeof headings[0]);
+    const struct cpti_structure_row *own = row;
+    const struct cpt_bytes name = what == PARENT  ? own->parent
+                                  : what == CHILD ? own->child
+                                                  : own->second;
+
+    (void)context;
+    switch (what) {
+    case KIND:
+        cpti_cell_text(cell, cpt_bytes_of(kind_word(own)));
+        return;
+    case REPEATED:
+        cpti_cell_count(cell, own->is_repeated);
+        return;
+    case BASE_CASES:
+    case NEW_CASES:
+        set_cases(own, what == NEW_CASES, cell);
+        return;
+    case WORDS:
+        set_words(own, cell);
+        return;
+    default:
+        cell->is_none = name.bytes == 0 && what != PARENT;
+        if (!cell->is_none) {
+            cpti_cell_text(cell, name);
+        }
+    }
+}
+
+static const struct cpti_column columns[] = {
+    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND},
+    {"parent", "parent", CPTI_COLUMN_NAME, get, PARENT},
+    {"child", "child", CPTI_COLUMN_NAME, get, CHILD},
+    {"second", "second", CPTI_COLUMN_NAME, get, SECOND},
+    {"repeated", "repeated", CPTI_COLUMN_FLAG, get, REPEATED},
+    {"base_visits", "base visits", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct cpti_structure_row, visits[0])},
+    {"new_visits", "new visits", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct cpti_structure_row, visits[1])},
+    {"base_cases", "base cases", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct cpti_structure_row, cases[0])},
+    {"new_cases", "new cases", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct cpti_structure_row, cases[1])},
+    {"base_share", "base share", CPTI_COLUMN_NUMBER,
+     CPTI_NUMBER(struct cpti_structure_row, shares[0])},
+    {"new_share", "new share", CPTI_COLUMN_NUMBER,
+     CPTI_NUMBER(struct cpti_structure_row, shares[1])},
+    {"p", "p", CPTI_COLUMN_PART, CPTI_NUMBER(struct cpti_structure_row, p)},
+    {"base", "base", CPTI_COLUMN_TEXT, get, BASE_CASES, NULL, CPTI_IN_TABLES},
+    {"new", "new", CPTI_COLUMN_TEXT, get, NEW_CASES, NULL, CPTI_IN_TABLES},
+    {"words", "structure", CPTI_COLUMN_TEXT, get, WORDS, NULL, CPTI_IN_TABLES},
+    {0},
+};
+
+static const struct cpti_relation relation = {"structure", columns, "base,new,p,words",
+                                              NULL, true};
+
+/* The rows are side by side. */
+static struct cpti_rows rows_of(const struct cpti_structure *structure)
+{
     const size_t count = cpti_structure_row_count(structure);
+
+    return CPTI_ROWS(count != 0 ? cpti_structure_row(structure, 0) : NULL, count, NULL);
+}
+
+void cpti_structure_print_json(struct cpti_json *json, const struct cpti_view *services,
+                               const struct cpti_structure *structure, size_t row_max)
+{
+    const struct cpti_view view = cpti_view_beside(services, &relation, NULL);
+    struct cpti_rows rows;
+
+    if (structure == NULL || !cpti_structure_is_compared(structure)) {
+        cpti_json_null(json, "structure");
+        return;
+    }
+    rows = rows_of(structure);
+    cpti_relation_json(&view, &rows, row_max, json);
+}
+
+int cpti_structure_print_text(const struct cpti_view *services,
+                              const struct cpti_structure *structure, size_t row_max)
+{
+    const struct cpti_view view = cpti_view_beside(services, &relation, NULL);
+    const struct cpti_rows rows = rows_of(structure);
     int status;
 
-    if (count == 0 || row_max == 0) {
+    if (rows.count == 0 || row_max == 0) {
         return CPTI_EXIT_DONE;
     }
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        const struct cpti_structure_row *row = cpti_structure_row(structure, i);
-
-        put_cases(&table, row, 0);
-        put_cases(&table, row, 1);
-        cpti_table_cell(&table, "%.3f", row->p);
-        put_words(&table, row);
-    }
     (void)printf("\n");
-    status = cpti_table_print(&table);
-    if (count > row_max) {
-        (void)printf("%zu more changes of structure\n", count - row_max);
+    status = cpti_relation_print(&view, &rows, row_max);
+    if (rows.count > row_max) {
+        (void)printf("%zu more changes of structure\n", rows.count - row_max);
     }
     return status;
 }

@@ -229,8 +229,7 @@ static void get(const void *context, const void *row, unsigned what,
         return;
     case Q_SHOWN:
         if (own->is_tested) {
-            cpti_cell_format(cell, own->q_value < 0.001 ? "<0.001" : "%.3f",
-                             own->q_value);
+            cpti_cell_number(cell, own->q_value);
         }
         return;
     case RELATIVE:
@@ -293,7 +292,7 @@ static const struct cpti_column columns[] = {
     {"inclusive_delta_ns", "with below", CPTI_COLUMN_NS_CHANGE, OWN(inclusive.delta_ns),
      "new - base with all below it", CPTI_NOT_IN_JSON},
     {"q", "q", CPTI_COLUMN_NUMBER, OWN(q_value), "the false discovery rate"},
-    {"q_shown", "q", CPTI_COLUMN_TEXT, get, Q_SHOWN, "the same, in tables",
+    {"q_shown", "q", CPTI_COLUMN_P, get, Q_SHOWN, "the same, in tables",
      CPTI_IN_TABLES},
     {"tested", "tested", CPTI_COLUMN_FLAG, get_flag, TESTED, "whether q is known"},
     {"detectable_ns", "detectable", CPTI_COLUMN_NS, OWN(detectable_ns),

@@ -203,8 +203,7 @@ static void set_change(const struct cpt_tail_change *change, unsigned part,
                          change->is_rare && change->self.delta_ns != 0 ? "~" : "",
                          signed_ms(change->self.delta_ns, text));
     } else if (!isnan(change->q_value)) { /* that of a total that says nothing */
-        cpti_cell_format(cell, change->q_value < 0.001 ? "<0.001" : "%.3f",
-                         change->q_value);
+        cpti_cell_number(cell, change->q_value);
     }
 }
 
@@ -265,7 +264,7 @@ static void get(const void *context, const void *row, unsigned what,
          "the false discovery rate",                                                   \
          CPTI_NOT_IN_JSON},                                                            \
     {                                                                                  \
-        key "_q_shown", "q", CPTI_COLUMN_TEXT, get, PARTS *(which) + Q_SHOWN,          \
+        key "_q_shown", "q", CPTI_COLUMN_P, get, PARTS *(which) + Q_SHOWN,             \
             "the same, in tables", CPTI_IN_TABLES                                      \
     }
 

@@ -370,6 +370,13 @@ static const char *cell_of(const struct cpti_column *column,
     case CPTI_COLUMN_PART:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.3f", value->number);
         return text;
+    case CPTI_COLUMN_P:
+        (void)snprintf(text, CPTI_VALUE_BYTES,
+                       value->number < 0.001 ? "<0.001" : "%.3f", value->number);
+        return text;
+    case CPTI_COLUMN_FACTOR:
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.2f", value->number);
+        return text;
     case CPTI_COLUMN_FLAG:
         return value->count != 0 ? "yes" : "no";
     default:
@@ -475,7 +482,9 @@ void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *ro
         }
         cpti_json_close(json);
     }
-    cpti_json_row(json);
+    if (!view->relation->ends_in_line) {
+        cpti_json_row(json);
+    }
     cpti_json_close(json);
 }
 

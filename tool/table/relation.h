@@ -36,6 +36,8 @@ enum cpti_column_kind {
     CPTI_COLUMN_NS_WHOLE,  /* whole nanoseconds, likewise */
     CPTI_COLUMN_SHARE,     /* 0 to 1; per cent in tables */
     CPTI_COLUMN_PART,      /* 0 to 1, with three digits in tables */
+    CPTI_COLUMN_P,         /* probabilities, likewise, down to <0.001 */
+    CPTI_COLUMN_FACTOR,    /* numbers with two digits in tables */
     CPTI_COLUMN_NUMBER,    /* other numbers, of six digits */
     CPTI_COLUMN_FLAG       /* yes or no */
 };
@@ -105,6 +107,7 @@ struct cpti_relation {
     const char *shown; /* keys, separated by commas: those of tables, in their order */
     const char *const *orders; /* further words of --sort, that the command knows; the
                                   last one is NULL; or NULL */
+    bool ends_in_line;         /* in JSON, no line begins behind the last row */
 };
 
 /* Rows, side by side in memory. */
