@@ -12,7 +12,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/experiment/experiment_rows.h"
 #include "tool/experiment/experiment_write.h"
 #include "tool/gather/gather.h"
@@ -31,6 +31,7 @@ struct experiment {
     const struct cpti_arguments *arguments;
     struct cpti_experiment_rows rows;
     struct cpti_kept_counts kept;
+    struct cpti_view view;
     uint64_t bytes_max;
     bool has_graphs;
 };
@@ -71,78 +72,7 @@ static int add_graphs(struct experiment *experiment)
     return status;
 }
 
-/* --- As JSON --- */
-
-static void put_row(struct cpti_json *json, const struct cpti_experiment_row *row)
-{
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_json_text(json, "frame", row->frame);
-    cpti_json_ns(json, "delta_ns", (double)row->delta_ns);
-    cpti_json_text(json, "kind", row->burns ? "burn" : "wait");
-    cpti_json_unsigned(json, "plain_requests", row->plain_count);
-    cpti_json_unsigned(json, "delayed_requests", row->delayed_count);
-    cpti_json_rough(json, "sensitivity", row->is_measured ? row->sensitivity : NAN);
-    cpti_json_rough(json, "low", row->is_measured ? row->low : NAN);
-    cpti_json_rough(json, "high", row->is_measured ? row->high : NAN);
-    cpti_json_rough(json, "q", row->q_value);
-    cpti_json_text(json, "doubt", row->doubt);
-    cpti_json_rough(json, "predicted", row->is_predicted ? row->prediction : NAN);
-    cpti_json_rough(json, "predicted_error",
-                    row->is_predicted ? row->prediction_error : NAN);
-    cpti_json_unsigned(json, "graphs", row->predicted.present_count);
-    if (row->is_compared) {
-        cpti_json_bool(json, "agrees", row->agrees);
-    } else {
-        cpti_json_null(json, "agrees");
-    }
-    cpti_json_close(json);
-}
-
-static size_t agreeing(const struct cpti_experiment_rows *rows, size_t *compared)
-{
-    size_t count = 0;
-
-    *compared = 0;
-    for (size_t i = 0; i < rows->row_count; i++) {
-        const struct cpti_experiment_row *row = &rows->rows[i];
-
-        *compared += row->is_compared;
-        count += row->is_compared && row->agrees;
-    }
-    return count;
-}
-
-static void put(const struct experiment *experiment, size_t row_max)
-{
-    const struct cpti_experiment_rows *rows = &experiment->rows;
-    struct cpti_json json = {.file = stdout};
-    size_t compared = 0;
-    const size_t agree = agreeing(rows, &compared);
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", rows->request_count);
-    cpti_json_unsigned(&json, "other_requests", rows->others_count);
-    cpti_json_unsigned(&json, "graphs", rows->graph_count);
-    cpti_json_unsigned(&json, "delayed_graphs", rows->delayed_graph_count);
-    cpti_json_unsigned(&json, "compared", compared);
-    cpti_json_unsigned(&json, "agree", agree);
-    cpti_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < rows->row_count && i < row_max; i++) {
-        put_row(&json, &rows->rows[i]);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    if (experiment->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows",
-                           rows->row_count > row_max ? rows->row_count - row_max : 0);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-}
-
-/* --- As a table --- */
+/* --- Columns --- */
 
 /* "######.|.." from 0 to 1, '|' where it was predicted. */
 static const char *bar_text(const struct cpti_experiment_row *row,
@@ -161,59 +91,170 @@ static const char *bar_text(const struct cpti_experiment_row *row,
     return text;
 }
 
-static const char *verdict_of(const struct cpti_experiment_row *row)
+enum { FRAME, DELTA, KIND, SENSITIVITY, LOW, HIGH, INTERVAL, DOUBT, PREDICTED };
+enum { PREDICTED_ERROR = PREDICTED + 1, AGREES, COUNT, BAR, FRAME_SHOWN };
+
+static void set_number(double number, bool is_known, struct cpti_cell *cell)
 {
-    if (!row->is_compared) {
-        return "-";
+    if (is_known) {
+        cpti_cell_number(cell, number);
     }
-    return row->agrees ? "yes" : "no";
 }
 
-static void add_row(struct cpti_table *table, const struct cpti_experiment_row *row)
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
 {
-    char bar[BAR_CELLS + 1];
-    char ms[32];
+    const struct cpti_experiment_row *own = row;
 
-    if (row->is_measured) {
-        cpti_table_cell(table, "%.2f", row->sensitivity);
-        cpti_table_cell(table, "%.2f to %.2f", row->low, row->high);
-    } else {
-        cpti_table_cell(table, "-");
-        cpti_table_cell(table, "-");
+    (void)context;
+    switch (what) {
+    case DELTA:
+        cpti_cell_number(cell, (double)own->delta_ns);
+        return;
+    case KIND:
+        cpti_cell_text(cell, cpt_bytes_of(own->burns ? "burn" : "wait"));
+        return;
+    case SENSITIVITY:
+        set_number(own->sensitivity, own->is_measured, cell);
+        return;
+    case LOW:
+    case HIGH:
+        set_number(what == LOW ? own->low : own->high, own->is_measured, cell);
+        return;
+    case INTERVAL:
+        if (own->is_measured) {
+            cpti_cell_format(cell, "%.2f to %.2f", own->low, own->high);
+        }
+        return;
+    case PREDICTED:
+        set_number(own->prediction, own->is_predicted, cell);
+        return;
+    case PREDICTED_ERROR:
+        set_number(own->prediction_error, own->is_predicted, cell);
+        return;
+    case AGREES:
+        if (own->is_compared) {
+            cpti_cell_count(cell, own->agrees);
+        }
+        return;
+    case COUNT:
+        cpti_cell_count(cell, own->plain_count + own->delayed_count);
+        return;
+    case BAR:
+        cpti_cell_text(cell, cpt_bytes_of(bar_text(own, cell->room)));
+        return;
+    case FRAME_SHOWN:
+        cpti_cell_format(cell, "%s%s", cpti_quoted(own->frame),
+                         own->burns ? " (burn)" : "");
+        return;
+    default:
+        cpti_cell_text(cell, cpt_bytes_of(what == FRAME ? own->frame : own->doubt));
     }
-    cpti_table_cell(table, row->is_predicted ? "%.2f" : "-", row->prediction);
-    cpti_table_cell(table, "%s", verdict_of(row));
-    cpti_table_cell(table, row->q_value < 0.001 ? "<0.001" : "%.3f", row->q_value);
-    cpti_table_cell(table, "%" PRIu64, row->plain_count + row->delayed_count);
-    cpti_table_cell(table, "%s", bar_text(row, bar));
-    cpti_table_cell(table, "%s", cpti_ms((double)row->delta_ns, ms));
-    cpti_table_cell(table, "%s%s", cpti_quoted(row->frame),
-                    row->burns ? " (burn)" : "");
 }
+
+#define ROW struct cpti_experiment_row
+
+static const struct cpti_column columns[] = {
+    {"frame", "frame", CPTI_COLUMN_NAME, get, FRAME, "that was delayed"},
+    {"frame_shown", "frame", CPTI_COLUMN_TEXT, get, FRAME_SHOWN, "with the kind",
+     CPTI_IN_TABLES},
+    {"delta_ns", "delay ms", CPTI_COLUMN_NS, get, DELTA, "the delay"},
+    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "a wait, or a burn on the processor"},
+    {"plain_requests", "plain", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, plain_count),
+     "requests without the delay"},
+    {"delayed_requests", "delayed", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, delayed_count),
+     "… and with it"},
+    {"requests", "n", CPTI_COLUMN_COUNT, get, COUNT, "both together", CPTI_IN_TABLES},
+    {"sensitivity", "measured", CPTI_COLUMN_FACTOR, get, SENSITIVITY,
+     "the part of the delay that the latency has"},
+    {"low", "from", CPTI_COLUMN_FACTOR, get, LOW, "the 95 % interval of that"},
+    {"high", "to", CPTI_COLUMN_FACTOR, get, HIGH},
+    {"interval", "95 %", CPTI_COLUMN_TEXT, get, INTERVAL, "both ends of it, in tables",
+     CPTI_IN_TABLES},
+    {"q", "q", CPTI_COLUMN_P, CPTI_NUMBER(ROW, q_value), "the false discovery rate"},
+    {"doubt", "doubt", CPTI_COLUMN_TEXT, get, DOUBT, "why it must not be trusted"},
+    {"predicted", "predicted", CPTI_COLUMN_FACTOR, get, PREDICTED, "by graphs"},
+    {"predicted_error", "error", CPTI_COLUMN_FACTOR, get, PREDICTED_ERROR, "of that"},
+    {"graphs", "graphs", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, predicted.present_count),
+     "that have the frame"},
+    {"agrees", "agree", CPTI_COLUMN_FLAG, get, AGREES, "whether both agree"},
+    {"bar", "0  ..  1", CPTI_COLUMN_TEXT, get, BAR, "what was measured, as a bar",
+     CPTI_IN_TABLES},
+    {0},
+};
+
+#undef ROW
+
+static const struct cpti_relation relation = {
+    "rows", columns,
+    "sensitivity,interval,predicted,agrees,q,requests,bar,delta_ns,frame_shown"};
+
+/* --- As JSON --- */
+
+static size_t agreeing(const struct cpti_experiment_rows *rows, size_t *compared)
+{
+    size_t count = 0;
+
+    *compared = 0;
+    for (size_t i = 0; i < rows->row_count; i++) {
+        const struct cpti_experiment_row *row = &rows->rows[i];
+
+        *compared += row->is_compared;
+        count += row->is_compared && row->agrees;
+    }
+    return count;
+}
+
+static void put(const struct experiment *experiment, size_t row_max)
+{
+    const struct cpti_experiment_rows *rows = &experiment->rows;
+    const struct cpti_rows shown = CPTI_ROWS(rows->rows, rows->row_count, NULL);
+    struct cpti_json json = {.file = stdout};
+    size_t compared = 0;
+    const size_t agree = agreeing(rows, &compared);
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "requests", rows->request_count);
+    cpti_json_unsigned(&json, "other_requests", rows->others_count);
+    cpti_json_unsigned(&json, "graphs", rows->graph_count);
+    cpti_json_unsigned(&json, "delayed_graphs", rows->delayed_graph_count);
+    cpti_json_unsigned(&json, "compared", compared);
+    cpti_json_unsigned(&json, "agree", agree);
+    cpti_relation_json(&experiment->view, &shown, row_max, &json);
+    if (experiment->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows",
+                           rows->row_count > row_max ? rows->row_count - row_max : 0);
+        cpti_json_close(&json);
+    }
+    cpti_json_close(&json);
+}
+
+/* --- As a table --- */
 
 static int print(const struct experiment *experiment, size_t row_max)
 {
-    static const char *const headings[] = {"measured", "95 %",     "predicted",
-                                           "agree",    "q",        "n",
-                                           "0  ..  1", "delay ms", "frame"};
     const struct cpti_experiment_rows *rows = &experiment->rows;
-    struct cpti_table table = cpti_table_of(headings, 9);
+    const struct cpti_rows shown = CPTI_ROWS(rows->rows, rows->row_count, NULL);
+    const bool is_for_people = cpti_view_is_for_people(&experiment->view);
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
     int status = CPTI_EXIT_DONE;
 
-    (void)printf("requests that took part in experiments: %" PRIu64
-                 ", that did not: %" PRIu64 "\n",
-                 rows->request_count, rows->others_count);
-    for (size_t i = 0; i < rows->row_count && i < row_max; i++) {
-        add_row(&table, &rows->rows[i]);
+    if (is_for_people) {
+        (void)printf("requests that took part in experiments: %" PRIu64
+                     ", that did not: %" PRIu64 "\n",
+                     rows->request_count, rows->others_count);
     }
-    status = cpti_table_print(&table);
-    if (status == CPTI_EXIT_DONE && rows->row_count > row_max) {
+    status = cpti_relation_print(&experiment->view, &shown, row_max);
+    if (status != CPTI_EXIT_DONE || !is_for_people) {
+        return status;
+    }
+    if (rows->row_count > row_max) {
         (void)printf("%zu more row%s\n", rows->row_count - row_max,
                      rows->row_count - row_max == 1 ? "" : "s");
     }
-    if (status == CPTI_EXIT_DONE && compared != 0) {
+    if (compared != 0) {
         (void)printf(
             "frames that agree with the prediction: %zu of %zu; graphs: %" PRIu64 "\n",
             agree, compared, rows->graph_count);
@@ -225,7 +266,7 @@ static int print_first(void *context, size_t row_max)
 {
     const struct experiment *experiment = context;
 
-    if (!cpti_has(experiment->arguments, "json")) {
+    if (experiment->view.format != CPTI_FORMAT_JSON) {
         return print(experiment, row_max);
     }
     put(experiment, row_max);
@@ -284,6 +325,8 @@ static int show(struct experiment *experiment)
     if (cpti_experiment_rows_finish(&experiment->rows) != CPT_OK) {
         return cpti_failed("out of memory");
     }
+    cpti_relation_sort(&experiment->view, experiment->rows.rows,
+                       experiment->rows.row_count, sizeof *experiment->rows.rows, NULL);
     warn(experiment);
     return cpti_exit_last(status, cpti_capped_print(&capped));
 }
@@ -293,8 +336,13 @@ static int report(struct experiment *experiment)
     struct cpti_gather gather = {
         .request = add_request, .needs_path = needs_no_path, .context = experiment};
     bool is_usable = false;
-    int status = cpti_gather_arguments(&gather, experiment->arguments, &is_usable);
+    int status =
+        cpti_view_read(experiment->arguments, &relation, NULL, &experiment->view);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_gather_arguments(&gather, experiment->arguments, &is_usable);
     if (is_usable && gather.met_tree) {
         status = cpti_usage("a tree does not know the arms of its requests" CPTI_HINT
                             "give the "
@@ -497,7 +545,8 @@ const struct cpti_command cpti_command_experiment = {
     .question = "What does it really cost if this task takes longer?",
     .needs = "path logs of services that delayed tasks on purpose",
     .usages = {"[OPTION]... LOG...", "--write FILE [OPTION]..."},
-    .options = {options, cpti_select_options, cpti_count_options, cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 0,
     .operand_count_max = SIZE_MAX,
