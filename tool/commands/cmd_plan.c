@@ -7,7 +7,7 @@
 #include "tool/table/json_write.h"
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/print/tree_print.h"
 #include "tool/log/span_tags.h"
 #include "aggregate/cpt_sizing.h"
@@ -30,6 +30,13 @@ struct plan_command {
     const struct cpt_tree *tree;
     struct cpti_gather_share share; /* that was selected */
     double deviation_ns;            /* of a request */
+    struct cpti_view view;
+};
+
+/* What one goal needs. */
+struct goal {
+    enum cpt_sizing_goal goal;
+    struct cpt_sizing_need need;
 };
 
 /* --- Options --- */
@@ -164,37 +171,68 @@ static const char *duration_text(double seconds, char text[32])
     return text;
 }
 
-static void add_goal(struct cpti_table *table, const struct cpt_sizing *sizing,
-                     const struct cpt_tree *tree, enum cpt_sizing_goal goal)
+enum { GOAL, TIME, WHAT_FOR };
+
+static void set_what_for(const struct cpt_sizing *sizing, enum cpt_sizing_goal goal,
+                         struct cpti_cell *cell)
 {
-    const struct cpt_sizing_need need = cpt_sizing_need(sizing, tree, goal);
     char within[32];
-    char text[32];
 
     (void)cpti_ms(sizing->within_ns, within);
-    cpti_table_cell(table, "%.0f", need.slice);
-    cpti_table_cell(table, "%.0f", need.traced);
-    cpti_table_cell(table, "%.0f", need.all);
-    cpti_table_cell(table, "%s",
-                    isnan(need.seconds) ? "-" : duration_text(need.seconds, text));
     switch (goal) {
     case CPT_SIZING_MEAN:
-        cpti_table_cell(table, "to know the mean to \u00b1%s ms", within);
+        cpti_cell_format(cell, "to know the mean to \u00b1%s ms", within);
         break;
     case CPT_SIZING_DIFFERENCE:
-        cpti_table_cell(table, "to know a difference to \u00b1%s ms; in each set",
-                        within);
-        cpti_table_short(table, "to know differences to \u00b1%s ms", within);
+        cpti_cell_format(cell, "to know a difference to \u00b1%s ms; in each set",
+                         within);
+        cpti_cell_shorten(cell, "to know differences to \u00b1%s ms", within);
         break;
     default:
-        cpti_table_cell(table,
-                        "to see a difference of %s ms in %g %% of cases; in each set",
-                        within, sizing->power * 100);
-        cpti_table_short(table, "to see %s ms in %g %% of cases", within,
-                         sizing->power * 100);
+        cpti_cell_format(cell,
+                         "to see a difference of %s ms in %g %% of cases; in each set",
+                         within, sizing->power * 100);
+        cpti_cell_shorten(cell, "to see %s ms in %g %% of cases", within,
+                          sizing->power * 100);
         break;
     }
 }
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct plan_command *command = context;
+    const struct goal *own = row;
+
+    if (what == GOAL) {
+        cpti_cell_text(cell, cpt_bytes_of(goal_words[own->goal]));
+    } else if (what == WHAT_FOR) {
+        set_what_for(&command->sizing, own->goal, cell);
+    } else if (!isnan(own->need.seconds)) {
+        cpti_cell_text(cell,
+                       cpt_bytes_of(duration_text(own->need.seconds, cell->room)));
+    }
+}
+
+static const struct cpti_column columns[] = {
+    {"goal", "goal", CPTI_COLUMN_TEXT, get, GOAL, "mean, difference or seen"},
+    {"slice_requests", "of the slice", CPTI_COLUMN_WHOLE,
+     CPTI_NUMBER(struct goal, need.slice), "selected requests"},
+    {"traced_requests", "traced", CPTI_COLUMN_WHOLE,
+     CPTI_NUMBER(struct goal, need.traced), "that the log must have for them"},
+    {"all_requests", "of all", CPTI_COLUMN_WHOLE, CPTI_NUMBER(struct goal, need.all),
+     "that have to arrive for them"},
+    {"seconds", "seconds", CPTI_COLUMN_NUMBER, CPTI_NUMBER(struct goal, need.seconds),
+     "until they have arrived"},
+    {"time", "time", CPTI_COLUMN_TEXT, get, TIME, "the same, in tables",
+     CPTI_IN_TABLES},
+    {"what_for", "what for", CPTI_COLUMN_TEXT, get, WHAT_FOR, "the goal in words",
+     CPTI_IN_TABLES},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "goals", columns, "slice_requests,traced_requests,all_requests,time,what_for"};
 
 /* "5.4 % of the requests, 74.5 % of the records" */
 static void print_slice(const struct plan_command *command)
@@ -214,18 +252,21 @@ static void print_slice(const struct plan_command *command)
 static int print_plan(const struct plan_command *command)
 {
     const struct cpt_sizing *sizing = &command->sizing;
-    static const char *const headings[] = {"of the slice", "traced", "of all", "time",
-                                           "what for"};
-    struct cpti_table table = cpti_table_of(headings, 5);
+    struct goal goals[CPT_SIZING_GOAL_COUNT];
+    const struct cpti_rows rows = CPTI_ROWS(goals, CPT_SIZING_GOAL_COUNT, command);
 
-    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
-        add_goal(&table, sizing, command->tree, (enum cpt_sizing_goal)goal);
+    for (int i = 0; i < CPT_SIZING_GOAL_COUNT; i++) {
+        goals[i].goal = (enum cpt_sizing_goal)i;
+        goals[i].need = cpt_sizing_need(sizing, command->tree, goals[i].goal);
     }
-    cpti_tree_print(command->tree, NULL);
-    print_slice(command);
-    (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
-                 sizing->confidence * 100);
-    return cpti_table_print(&table);
+    cpti_relation_sort(&command->view, goals, rows.count, rows.bytes, command);
+    if (cpti_view_is_for_people(&command->view)) {
+        cpti_tree_print(command->tree, NULL);
+        print_slice(command);
+        (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
+                     sizing->confidence * 100);
+    }
+    return cpti_relation_print(&command->view, &rows, rows.count);
 }
 
 /* --- The command --- */
@@ -236,7 +277,7 @@ static int print_whole(void *context, size_t row_max)
     const struct plan_command *command = context;
 
     (void)row_max;
-    if (cpti_has(command->arguments, "json")) {
+    if (command->view.format == CPTI_FORMAT_JSON) {
         put_json(command);
         return CPTI_EXIT_DONE;
     }
@@ -277,6 +318,9 @@ static int run(const struct cpti_arguments *arguments)
     bool is_usable = false;
     int status = read_options(&command);
 
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &relation, NULL, &command.view);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &command.bytes_max);
     }
@@ -328,8 +372,8 @@ const struct cpti_command cpti_command_plan = {
     .question = "How many requests must I trace to know it?",
     .needs = "path logs, spans or trees of any day",
     .usages = {"[OPTION]... LOG|TREE..."},
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
-                cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
+                cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -374,6 +374,9 @@ static const char *cell_of(const struct cpti_column *column,
         (void)snprintf(text, CPTI_VALUE_BYTES,
                        value->number < 0.001 ? "<0.001" : "%.3f", value->number);
         return text;
+    case CPTI_COLUMN_WHOLE:
+        (void)snprintf(text, CPTI_VALUE_BYTES, "%.0f", value->number);
+        return text;
     case CPTI_COLUMN_FACTOR:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.2f", value->number);
         return text;
@@ -454,6 +457,9 @@ static void put(struct cpti_json *json, const char *key,
         return;
     case CPTI_COLUMN_FLAG:
         cpti_json_bool(json, key, value->count != 0);
+        return;
+    case CPTI_COLUMN_WHOLE:
+        cpti_json_float(json, key, value->number);
         return;
     default:
         cpti_json_rough(json, key, value->number);

@@ -37,6 +37,7 @@ enum cpti_column_kind {
     CPTI_COLUMN_SHARE,     /* 0 to 1; per cent in tables */
     CPTI_COLUMN_PART,      /* 0 to 1, with three digits in tables */
     CPTI_COLUMN_P,         /* probabilities, likewise, down to <0.001 */
+    CPTI_COLUMN_WHOLE,     /* numbers without a point in tables */
     CPTI_COLUMN_FACTOR,    /* numbers with two digits in tables */
     CPTI_COLUMN_NUMBER,    /* other numbers, of six digits */
     CPTI_COLUMN_FLAG       /* yes or no */
