@@ -11,6 +11,7 @@
 #include "tool/table/capped.h"
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
+#include "tool/table/relation.h"
 #include "tool/table/table.h"
 #include "tool/print/by_print.h"
 #include "tool/print/tree_print.h"
@@ -26,13 +27,14 @@
 
 #define CONFIDENCE 0.95
 
-enum { STACK_BYTES = 4000, ROWS_DEFAULT = 10, PAIRS_DEFAULT = 100 };
+enum { ROWS_DEFAULT = 10, PAIRS_DEFAULT = 100 };
 
 /* One run of the command. */
 struct precision {
     const struct cpti_arguments *arguments;
     enum cpti_by by;
     struct cpt_view *view; /* NULL by stack */
+    struct cpti_view shown;
     struct cpt_sample *sample;
     double counts[CPTI_AMOUNTS_MAX]; /* of requests */
     size_t count_count;
@@ -192,6 +194,106 @@ static int by_chance(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
+/* The rows that are left out because of --max-bytes. */
+struct rest {
+    size_t count;
+    double mean_ns;
+};
+
+/* The context of rows. */
+struct chances {
+    const struct precision *precision;
+    struct rest rest;
+};
+
+static double observed_chance(const struct precision *precision, uint32_t node)
+{
+    return precision->node_counts == NULL
+               ? NAN
+               : (double)precision->node_counts[node] / precision->pair_count;
+}
+
+enum { STACK, KIND, MEAN, DEVIATION, OBSERVED };
+
+static void put_stack(const void *context, const void *row, struct cpti_json *json)
+{
+    const struct precision *precision = ((const struct chances *)context)->precision;
+
+    cpti_by_stack_json(json, cpt_sample_tree(precision->sample),
+                       ((const struct chance *)row)->node, precision->by);
+}
+
+/* The row of what is left out. */
+static void get_of_rest(const struct rest *rest, unsigned what, struct cpti_cell *cell)
+{
+    if (what == MEAN) {
+        cpti_cell_number(cell, rest->mean_ns);
+    } else if (what == STACK) {
+        cpti_cell_format(cell, "(%zu more row%s)", rest->count,
+                         rest->count == 1 ? "" : "s");
+    }
+}
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct chances *chances = context;
+    const struct precision *precision = chances->precision;
+    const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
+    const uint32_t node = ((const struct chance *)row)->node;
+
+    if (node == CPT_TREE_NONE) {
+        get_of_rest(&chances->rest, what, cell);
+        return;
+    }
+    switch (what) {
+    case STACK:
+        cpti_by_text(tree, node, precision->by, cell->room, sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return;
+    case KIND:
+        cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, node)),
+                       cpt_tree_kind(tree, node));
+        return;
+    case MEAN:
+        cpti_cell_number(cell, cpt_stats_of(tree, node).self.mean_ns);
+        return;
+    case DEVIATION:
+        cpti_cell_number(cell, precision->deviations_ns[node]);
+        return;
+    default:
+        if (precision->node_counts != NULL) {
+            cpti_cell_number(cell, observed_chance(precision, node));
+        }
+    }
+}
+
+/* The chance of a row; what is left out has none. */
+static void get_chance(const void *context, const void *row, unsigned what,
+                       struct cpti_cell *cell)
+{
+    if (((const struct chance *)row)->node != CPT_TREE_NONE) {
+        cpti_field_number(context, row, what, cell);
+    }
+}
+
+static const struct cpti_column columns[] = {
+    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
+     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
+    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
+    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "its own time"},
+    {"deviation_ns", "deviation ms", CPTI_COLUMN_NS, get, DEVIATION,
+     "the standard deviation of that"},
+    {"predicted", "chance", CPTI_COLUMN_PART, get_chance,
+     offsetof(struct chance, chance), "that it differs between two samples"},
+    {"observed", "observed", CPTI_COLUMN_PART, get, OBSERVED,
+     "the same, of the pairs that were drawn"},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "rows", columns, "predicted,observed,mean_ns,deviation_ns,stack"};
+
 /* The nodes, the one most likely to differ first; the caller frees them. NULL without
  * memory. */
 static struct chance *sort_chances(const struct precision *precision, size_t *count)
@@ -200,6 +302,8 @@ static struct chance *sort_chances(const struct precision *precision, size_t *co
     struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
     struct chance *chances =
         walk != NULL ? calloc(cpt_tree_node_count(tree), sizeof *chances) : NULL;
+
+    const struct chances rows = {precision, {0}};
 
     *count = cpt_tree_node_count(tree) - 1;
     for (uint32_t i = 1; chances != NULL && i < cpt_tree_node_count(tree); i++) {
@@ -213,16 +317,11 @@ static struct chance *sort_chances(const struct precision *precision, size_t *co
     cpt_tree_walk_free(walk);
     if (chances != NULL) {
         qsort(chances, *count, sizeof *chances, by_chance);
+        cpti_relation_sort(&precision->shown, chances, *count, sizeof *chances, &rows);
         *count = *count < precision->rows_max ? *count : precision->rows_max;
     }
     return chances;
 }
-
-/* The rows that are left out because of --max-bytes. */
-struct rest {
-    size_t count;
-    double mean_ns;
-};
 
 /* Of @count chances only the first @row_max are printed. */
 static struct rest rest_of(const struct precision *precision,
@@ -236,13 +335,6 @@ static struct rest rest_of(const struct precision *precision,
         rest.mean_ns += cpt_stats_of(tree, chances[i].node).self.mean_ns;
     }
     return rest;
-}
-
-static double observed_chance(const struct precision *precision, uint32_t node)
-{
-    return precision->node_counts == NULL
-               ? NAN
-               : (double)precision->node_counts[node] / precision->pair_count;
 }
 
 /* --- As JSON --- */
@@ -280,10 +372,11 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
 static int put_json(const struct precision *precision, size_t row_max)
 {
     const bool has_rest = precision->bytes_max != 0 && row_max != CPTI_CAPPED_ALL;
-    const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
+    const struct chances context = {precision, {0}};
     struct cpti_json json = {.file = stdout};
     size_t count;
     struct chance *chances = sort_chances(precision, &count);
+    const struct cpti_rows rows = CPTI_ROWS(chances, count, &context);
     struct rest rest;
 
     if (chances == NULL) {
@@ -296,21 +389,7 @@ static int put_json(const struct precision *precision, size_t row_max)
     cpti_json_unsigned(&json, "pairs", precision->pair_count);
     cpti_json_unsigned(&json, "seed", precision->seed);
     put_counts(precision, &json);
-    cpti_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        const struct cpt_stats stats = cpt_stats_of(tree, chances[i].node);
-
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_by_json(&json, tree, chances[i].node, precision->by);
-        cpti_json_ns(&json, "mean_ns", stats.self.mean_ns);
-        cpti_json_ns(&json, "deviation_ns", precision->deviations_ns[chances[i].node]);
-        cpti_json_rough(&json, "predicted", chances[i].chance);
-        cpti_json_rough(&json, "observed", observed_chance(precision, chances[i].node));
-        cpti_json_close(&json);
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
+    cpti_relation_json(&precision->shown, &rows, row_max, &json);
     if (has_rest) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest.count);
@@ -323,6 +402,13 @@ static int put_json(const struct precision *precision, size_t row_max)
 }
 
 /* --- As tables --- */
+
+static int print_table(const struct precision *precision, struct cpti_table *table)
+{
+    return precision->shown.format == CPTI_FORMAT_MARKDOWN
+               ? cpti_table_print_markdown(table)
+               : cpti_table_print(table);
+}
 
 static int print_intervals(const struct precision *precision,
                            const struct cpt_tree *tree)
@@ -341,7 +427,7 @@ static int print_intervals(const struct precision *precision,
         cpti_table_cell(&table, "%.2f%%", mean_ns > 0 ? half / mean_ns * 100 : 0);
     }
     (void)printf("\nthe mean latency, by the number of requests\n\n");
-    return cpti_table_print(&table);
+    return print_table(precision, &table);
 }
 
 /* The thresholds that fit a table; JSON has all. */
@@ -398,51 +484,36 @@ static int print_false_rows(const struct precision *precision)
                  "requests,\nthe mean of %" PRIu32
                  " pairs with its 95 %% interval (and as predicted)\n\n",
                  cpti_by_words[precision->by], precision->pair_count);
-    return cpti_table_print(&table);
+    return print_table(precision, &table);
 }
 
 static int print_rows(const struct precision *precision, size_t row_max)
 {
-    const char *const headings[] = {"chance", "observed", "mean ms", "deviation ms",
-                                    cpti_by_words[precision->by]};
-    const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    struct cpti_table table = cpti_table_of(headings, 5);
+    const struct chance others = {.node = CPT_TREE_NONE};
+    const bool is_for_people = cpti_view_is_for_people(&precision->shown);
+    struct cpti_column stack = columns[0];
+    struct cpti_view view = precision->shown;
+    struct chances context = {precision, {0}};
     size_t count;
     struct chance *chances = sort_chances(precision, &count);
-    struct rest rest;
-    char ms[32];
+    struct cpti_rows rows = CPTI_ROWS(chances, count, &context);
+    int status;
 
     if (chances == NULL) {
         return cpti_failed("out of memory");
     }
-    rest = rest_of(precision, chances, count, row_max);
-    for (size_t i = 0; i < count && i < row_max; i++) {
-        const struct cpt_stats stats = cpt_stats_of(tree, chances[i].node);
-        const double observed = observed_chance(precision, chances[i].node);
-        char text[STACK_BYTES];
-
-        cpti_table_cell(&table, "%.3f", chances[i].chance);
-        cpti_table_cell(&table, isnan(observed) ? "-" : "%.3f", observed);
-        cpti_table_cell(&table, "%s", cpti_ms(stats.self.mean_ns, text));
-        cpti_table_cell(&table, "%s",
-                        cpti_ms(precision->deviations_ns[chances[i].node], text));
-        cpti_by_text(tree, chances[i].node, precision->by, text, sizeof text);
-        cpti_table_cell(&table, "%s", text);
+    if (is_for_people) {
+        stack.heading = cpti_by_words[precision->by];
+        cpti_view_replace(&view, &stack);
+        context.rest = rest_of(precision, chances, count, row_max);
+        rows.rest = context.rest.count != 0 ? &others : NULL;
+        (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
+                     "requests\n\n",
+                     precision->thresholds_ns[0] / 1e6, precision->counts[0]);
     }
-    if (rest.count != 0) {
-        cpti_table_cell(&table, "-");
-        cpti_table_cell(&table, "-");
-        cpti_table_cell(&table, "%s", cpti_ms(rest.mean_ns, ms));
-        cpti_table_cell(&table, "-");
-        cpti_table_cell(&table, "(%zu more row%s)", rest.count,
-                        rest.count == 1 ? "" : "s");
-    }
+    status = cpti_relation_print(&view, &rows, row_max);
     free(chances);
-    table.cuts_front = true;
-    (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
-                 "requests\n\n",
-                 precision->thresholds_ns[0] / 1e6, precision->counts[0]);
-    return cpti_table_print(&table);
+    return status;
 }
 
 /* --- The command --- */
@@ -453,8 +524,11 @@ static int print_first(void *context, size_t row_max)
     const struct precision *precision = context;
     int status;
 
-    if (cpti_has(precision->arguments, "json")) {
+    if (precision->shown.format == CPTI_FORMAT_JSON) {
         return put_json(precision, row_max);
+    }
+    if (precision->shown.format == CPTI_FORMAT_CSV) {
+        return print_rows(precision, row_max);
     }
     cpti_tree_print(precision->all, NULL);
     status = print_intervals(precision, precision->all);
@@ -502,6 +576,9 @@ static int run(const struct cpti_arguments *arguments)
     int status = read_options(&precision);
 
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_view_read(arguments, &relation, NULL, &precision.shown);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &precision.bytes_max);
     }
     if (status == CPTI_EXIT_DONE) {
@@ -547,8 +624,8 @@ const struct cpti_command cpti_command_precision = {
     .question = "Which differences does chance alone make?",
     .needs = "path logs or spans",
     .usages = {"[OPTION]... LOG..."},
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
-                cpti_log_options},
+    .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
+                cpti_count_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
