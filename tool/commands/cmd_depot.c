@@ -9,7 +9,7 @@
 #include "tool/base/options.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
+#include "tool/table/relation.h"
 #include "tool/depot/depot.h"
 #include "tool/log/log_merge.h"
 #include "tool/log/log_output.h"
@@ -208,33 +208,6 @@ static int run_get(struct depot *depot)
 
 /* --- list --- */
 
-static void list_json(const struct depot *depot)
-{
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_open(&json, "logs", '[');
-    for (size_t i = 0; i < depot->logs.operand_count; i++) {
-        const struct log_state *state = &depot->states[i];
-
-        if (state->log.is_gone) {
-            continue;
-        }
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_text(&json, "file", depot->logs.operands[i]);
-        cpti_json_unsigned(&json, "records", state->log.head.record_count);
-        cpti_json_unsigned(&json, "bytes", state->bytes);
-        cpti_json_unsigned(&json, "start_min_unix_ns", state->log.head.start_min_ns);
-        cpti_json_unsigned(&json, "start_max_unix_ns", state->log.head.start_max_ns);
-        cpti_json_bool(&json, "has_ids", state->log.has_ids);
-        cpti_json_bool(&json, "is_graphs", state->log.is_graphs);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-    cpti_json_close(&json);
-}
-
 /* Seconds are enough: "2026-01-31T12:00:00Z". */
 static const char *second_of(uint64_t unix_ns, char text[64])
 {
@@ -245,40 +218,107 @@ static const char *second_of(uint64_t unix_ns, char text[64])
     return text;
 }
 
-static int run_list(struct depot *depot)
-{
-    static const char *const headings[] = {"records", "MB", "from", "to", "log"};
-    struct cpti_table table = cpti_table_of(headings, 5);
-    int status = refresh_all(depot);
+enum { FILE_NAME, MEGABYTES, FROM, TO, HAS_IDS, IS_GRAPHS, LOG };
 
-    if (depot->states == NULL || cpti_has(depot->arguments, "json")) {
-        if (depot->states != NULL) {
-            list_json(depot);
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct depot *depot = context;
+    const struct log_state *state = row;
+    const struct cpti_depot_log *log = &state->log;
+    const char *name = depot->logs.operands[state - depot->states];
+
+    switch (what) {
+    case FILE_NAME:
+        cpti_cell_text(cell, cpt_bytes_of(name));
+        return;
+    case MEGABYTES:
+        cpti_cell_format(cell, "%.3f", (double)state->bytes / 1e6);
+        return;
+    case FROM:
+    case TO:
+        if (log->head.record_count > 0) {
+            cpti_cell_text(cell,
+                           cpt_bytes_of(second_of(what == FROM ? log->head.start_min_ns
+                                                               : log->head.start_max_ns,
+                                                  cell->room)));
         }
-        return status;
+        return;
+    case LOG:
+        cpti_cell_format(cell, "%s%s", cpti_quoted(name),
+                         log->is_graphs ? " (graphs)"
+                         : log->has_ids ? ""
+                                        : " (its ids cannot be kept)");
+        return;
+    default:
+        cpti_cell_count(cell, what == HAS_IDS ? log->has_ids : log->is_graphs);
+    }
+}
+
+static const struct cpti_column columns[] = {
+    {"file", "file", CPTI_COLUMN_NAME, get, FILE_NAME, "the log"},
+    {"records", "records", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct log_state, log.head.record_count), "that it has"},
+    {"bytes", "bytes", CPTI_COLUMN_COUNT, CPTI_COUNT(struct log_state, bytes)},
+    {"megabytes", "MB", CPTI_COLUMN_TEXT, get, MEGABYTES, NULL, CPTI_IN_TABLES},
+    {"start_min_unix_ns", "from ns", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct log_state, log.head.start_min_ns), "when its requests began"},
+    {"start_max_unix_ns", "to ns", CPTI_COLUMN_COUNT,
+     CPTI_COUNT(struct log_state, log.head.start_max_ns)},
+    {"from", "from", CPTI_COLUMN_TEXT, get, FROM, "the same as a time", CPTI_IN_TABLES},
+    {"to", "to", CPTI_COLUMN_TEXT, get, TO, NULL, CPTI_IN_TABLES},
+    {"has_ids", "ids", CPTI_COLUMN_FLAG, get, HAS_IDS,
+     "whether traces are found without reading it"},
+    {"is_graphs", "graphs", CPTI_COLUMN_FLAG, get, IS_GRAPHS,
+     "whether it is one of graphs"},
+    {"log", "log", CPTI_COLUMN_TEXT, get, LOG, "its name, and what it is",
+     CPTI_IN_TABLES},
+    {0},
+};
+
+static const struct cpti_relation relation = {
+    "logs", columns, "records,megabytes,from,to,log", NULL, true};
+
+/* Prints the logs that are there. enum cpti_exit. */
+static int print_list(const struct depot *depot, const struct cpti_view *view)
+{
+    const struct log_state **states =
+        calloc(depot->logs.operand_count + 1, sizeof(const struct log_state *));
+    struct cpti_rows rows = CPTI_ROWS_AT(states, 0, depot);
+    struct cpti_json json = {.file = stdout};
+    int status = CPTI_EXIT_DONE;
+
+    if (states == NULL) {
+        return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < depot->logs.operand_count; i++) {
-        const struct log_state *state = &depot->states[i];
-        const bool has_time = state->log.head.record_count > 0;
-        char from[64];
-        char until[64];
-
-        if (state->log.is_gone) {
-            continue;
+        if (!depot->states[i].log.is_gone) {
+            states[rows.count++] = &depot->states[i];
         }
-        cpti_table_cell(&table, "%" PRIu64, state->log.head.record_count);
-        cpti_table_cell(&table, "%.3f", (double)state->bytes / 1e6);
-        cpti_table_cell(&table, "%s",
-                        has_time ? second_of(state->log.head.start_min_ns, from) : "-");
-        cpti_table_cell(&table, "%s",
-                        has_time ? second_of(state->log.head.start_max_ns, until)
-                                 : "-");
-        cpti_table_cell(&table, "%s%s", cpti_quoted(depot->logs.operands[i]),
-                        state->log.is_graphs ? " (graphs)"
-                        : state->log.has_ids ? ""
-                                             : " (its ids cannot be kept)");
     }
-    return cpti_exit_last(status, cpti_table_print(&table));
+    cpti_relation_sort(view, states, rows.count, 0, depot);
+    if (view->format == CPTI_FORMAT_JSON) {
+        cpti_json_open(&json, NULL, '{');
+        cpti_relation_json(view, &rows, rows.count, &json);
+        cpti_json_close(&json);
+    } else {
+        status = cpti_relation_print(view, &rows, rows.count);
+    }
+    free(states);
+    return status;
+}
+
+static int run_list(struct depot *depot)
+{
+    struct cpti_view view;
+    int status = cpti_view_read(depot->arguments, &relation, NULL, &view);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = refresh_all(depot);
+    return depot->states != NULL ? cpti_exit_last(status, print_list(depot, &view))
+                                 : status;
 }
 
 /* --- add --- */
@@ -586,7 +626,7 @@ const struct cpti_command cpti_command_depot = {
     .needs = "path logs, kept in a folder",
     .usages = {"[OPTION]... get|list FOLDER [ID...]", "[OPTION]... add FOLDER LOG...",
                "drop FOLDER [--before WHEN] [--keep SIZE]"},
-    .options = {options},
+    .options = {options, cpti_view_options},
     .examples = examples,
     .operand_count_min = 2,
     .operand_count_max = SIZE_MAX,
