@@ -468,8 +468,9 @@ static int print_report(const struct report *report)
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
                      "is exact\n\n",
                      1 / CPT_STATS_QUANTILE_ERROR);
-        status = cpti_quantiles_print(report->rows.self, clusters_of(report),
-                                      report->quantiles, report->quantile_count);
+        status =
+            cpti_quantiles_print(&report->view, report->rows.self, clusters_of(report),
+                                 report->quantiles, report->quantile_count);
     }
     return status;
 }

@@ -3,8 +3,8 @@
 /* quantile_print.c - quantiles with their intervals; see quantile_print.h */
 #include "tool/print/quantile_print.h"
 
+#include "tool/base/amounts.h"
 #include "tool/base/output.h"
-#include "tool/table/table.h"
 #include "aggregate/cpt_tree.h"
 
 #include <math.h>
@@ -45,29 +45,45 @@ struct cpt_quantile cpti_quantile_of_latency(const struct cpt_tree *tree,
                : cpt_quantile_of(tree, CPT_TREE_ROOT, quantile, CPTI_CONFIDENCE);
 }
 
-int cpti_quantiles_print(const struct cpt_tree *tree,
+enum { NAME, INTERVAL };
+
+static void get(const void *context, const void *row, unsigned what,
+                struct cpti_cell *cell)
+{
+    const struct cpt_quantile *own = row;
+
+    (void)context;
+    cpti_cell_text(
+        cell, cpt_bytes_of(what == NAME ? cpti_quantile_name(own->quantile, cell->room)
+                                        : cpti_interval_text(own->low_ns, own->high_ns,
+                                                             cell->room)));
+}
+
+static const struct cpti_column columns[] = {
+    {"quantile", "quantile", CPTI_COLUMN_TEXT, get, NAME},
+    {"ns", "latency ms", CPTI_COLUMN_NS, CPTI_NUMBER(struct cpt_quantile, ns)},
+    {"interval", "95% interval", CPTI_COLUMN_TEXT, get, INTERVAL},
+    {0},
+};
+
+static const struct cpti_relation relation = {"latency_quantiles", columns,
+                                              "quantile,ns,interval"};
+
+int cpti_quantiles_print(const struct cpti_view *beside, const struct cpt_tree *tree,
                          const struct cpt_clusters *clusters, const double *quantiles,
                          size_t count)
 {
-    static const char *const headings[] = {"quantile", "latency ms", "95% interval"};
-    struct cpti_table table = cpti_table_of(headings, 3);
+    const struct cpti_view view = cpti_view_beside(beside, &relation, NULL);
+    struct cpt_quantile found[CPTI_AMOUNTS_MAX];
+    const struct cpti_rows rows = CPTI_ROWS(found, count, NULL);
     bool is_open = false;
     int status;
 
     for (size_t i = 0; i < count; i++) {
-        const struct cpt_quantile found =
-            cpti_quantile_of_latency(tree, clusters, quantiles[i]);
-        char name[16];
-        char ms[32];
-        char interval[CPTI_INTERVAL_BYTES];
-
-        is_open = is_open || !isfinite(found.low_ns) || !isfinite(found.high_ns);
-        cpti_table_cell(&table, "%s", cpti_quantile_name(quantiles[i], name));
-        cpti_table_cell(&table, "%s", cpti_ms(found.ns, ms));
-        cpti_table_cell(&table, "%s",
-                        cpti_interval_text(found.low_ns, found.high_ns, interval));
+        found[i] = cpti_quantile_of_latency(tree, clusters, quantiles[i]);
+        is_open = is_open || !isfinite(found[i].low_ns) || !isfinite(found[i].high_ns);
     }
-    status = cpti_table_print(&table);
+    status = cpti_relation_print(&view, &rows, count);
     if (is_open) {
         (void)printf("an end is missing where there are too few requests to tell\n");
     }

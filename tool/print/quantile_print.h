@@ -12,7 +12,7 @@
 #ifndef CPTI_CLI_QUANTILE_PRINT_H
 #define CPTI_CLI_QUANTILE_PRINT_H
 
-#include "tool/table/json_write.h"
+#include "tool/table/relation.h"
 #include "aggregate/cpt_clusters.h"
 
 enum { CPTI_INTERVAL_BYTES = 80 };
@@ -28,10 +28,10 @@ const char *cpti_interval_text(double low_ns, double high_ns,
 /* "p99", "p99.9" … of 0.99, 0.999 … */
 const char *cpti_quantile_name(double quantile, char text[16]);
 
-/* Prints the table above for @count quantiles of the latencies in @tree, and says why
- * an end is missing. With @clusters, unless NULL, intervals are by cluster. enum
- * cpti_exit. */
-int cpti_quantiles_print(const struct cpt_tree *tree,
+/* Prints the table above for @count quantiles of the latencies in @tree, in the format
+ * of the view @beside, and says why an end is missing. With @clusters, unless NULL,
+ * intervals are by cluster. enum cpti_exit. */
+int cpti_quantiles_print(const struct cpti_view *beside, const struct cpt_tree *tree,
                          const struct cpt_clusters *clusters, const double *quantiles,
                          size_t count);
 
