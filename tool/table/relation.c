@@ -295,6 +295,8 @@ static int compare_rows(const void *left, const void *right, void *context)
     }
     take(ordering->column, ordering->context, left, &a);
     take(ordering->column, ordering->context, right, &b);
+    a.is_known = a.is_known && isfinite(a.number);
+    b.is_known = b.is_known && isfinite(b.number);
     if (!a.is_known || !b.is_known) {
         return b.is_known - a.is_known;
     }

@@ -19,6 +19,7 @@ extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_seen_tests[];
 extern CU_TestInfo cpt_largest_tests[];
+extern CU_TestInfo cli_relation_tests[];
 extern CU_TestInfo cli_weighted_tests[];
 extern CU_TestInfo cli_whatif_stats_tests[];
 extern CU_TestInfo cpt_ids_tests[];
@@ -47,6 +48,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
     {"answers of limited length", NULL, NULL, NULL, NULL, cpt_largest_tests},
+    {"relations", NULL, NULL, NULL, NULL, cli_relation_tests},
     {"weighted means", NULL, NULL, NULL, NULL, cli_weighted_tests},
     {"intervals of what if", NULL, NULL, NULL, NULL, cli_whatif_stats_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
