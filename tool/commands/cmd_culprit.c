@@ -32,7 +32,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Requests of each set; rows of text. */
@@ -56,7 +55,6 @@ struct culprit_command {
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
     struct cpti_view view;
-    const struct cpti_suspect **suspects; /* in the order wanted */
     uint64_t bytes_max;
     uint64_t seed;
 };
@@ -340,17 +338,11 @@ static int print_capped(void *context, size_t row_max)
         .hint = command->hint[0] != '\0' ? command->hint : NULL,
         .missing = {command->missing[0], command->missing[1]},
         .rows_max = command->rows_max,
-        .view = &command->view,
-        .suspects = command->suspects};
+        .view = &command->view};
 
-    if (command->view.format == CPTI_FORMAT_JSON) {
-        cpti_culprit_print_json(&print, row_max);
-        return CPTI_EXIT_DONE;
-    }
-    return cpti_culprit_print_text(&print, row_max);
+    return cpti_culprit_print(&print, row_max);
 }
 
-/* Of changes in structure. */
 static size_t rows_of(const struct cpti_culprit *culprit)
 {
     return cpti_structure_row_count(cpti_culprit_structure(culprit));
@@ -365,16 +357,7 @@ static int show(struct culprit_command *command)
                                        .print = print_capped,
                                        .context = command,
                                        .row_count = rows};
-    int status;
 
-    command->suspects = calloc(count + 1, sizeof(const struct cpti_suspect *));
-    if (command->suspects == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < count; i++) {
-        command->suspects[i] = cpti_culprit_suspect(culprit, i);
-    }
-    cpti_relation_sort(&command->view, command->suspects, count, 0, NULL);
     if (command->refused_count > 0) {
         cpti_warn("%" PRIu64 " requests are left out: there are too many calls or "
                   "names to compare",
@@ -392,9 +375,7 @@ static int show(struct culprit_command *command)
                   command->kind->by == CPTI_CULPRIT_BY_REPLICA ? "replica"
                                                                : "operation");
     }
-    status = cpti_capped_print(&capped);
-    free(command->suspects);
-    return status;
+    return cpti_capped_print(&capped);
 }
 
 /* --- The command --- */
@@ -480,12 +461,9 @@ static int init_command(struct culprit_command *command)
     command->sets[1].selection = *selection;
     command->kind = cpti_culprit_kind_of(cpti_value(arguments, "by"), &command->key);
     if (status == CPTI_EXIT_DONE) {
-        status =
-            cpti_view_read(arguments, &cpti_culprit_relation, NULL, &command->view);
+        status = cpti_view_read(arguments, &cpti_culprit_rows, NULL, &command->view);
     }
-    if (!cpti_view_is_for_people(&command->view)) {
-        command->rows_max = UINT64_MAX;
-    }
+    command->rows_max = cpti_view_rows(&command->view, SIZE_MAX, ROWS_DEFAULT);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
     }
@@ -619,7 +597,7 @@ static int judge(struct culprit_command *command)
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct culprit_command command = {.arguments = arguments, .rows_max = ROWS_DEFAULT};
+    struct culprit_command command = {.arguments = arguments};
     int status = init_command(&command);
 
     if (status == CPTI_EXIT_DONE) {

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Suspects named by a verdict that is not sure; bytes of "A -> B". */
@@ -115,13 +116,14 @@ static const struct cpti_column columns[] = {
     {0},
 };
 
-const struct cpti_relation cpti_culprit_relation = {
+const struct cpti_relation cpti_culprit_rows = {
     "services", columns, "score,factor,frames_slower,frames,first,p,new_calls,service",
     NULL, true};
 
 /* --- The answer as JSON --- */
 
-void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_max)
+static void print_json(const struct cpti_culprit_print *print,
+                       const struct cpti_rows *suspects, size_t row_max)
 {
     static const char *const sides[] = {"base_requests", "new_requests"};
     static const char *const missing[] = {"base_missing", "new_missing"};
@@ -129,7 +131,6 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t unjudged_count = cpti_culprit_unjudged_count(culprit);
     const size_t changes = cpti_structure_row_count(cpti_culprit_structure(culprit));
-    const struct cpti_rows suspects = CPTI_ROWS_AT(print->suspects, count, NULL);
     const char *by = print->by;
     struct cpti_json json = {.file = stdout};
 
@@ -152,7 +153,7 @@ void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_
         cpti_json_text(&json, "hint_cluster", print->hint);
     }
     cpti_json_ns(&json, "offset_ns", cpti_culprit_offset_ns(culprit));
-    cpti_relation_json(print->view, &suspects, row_max, &json);
+    cpti_relation_json(print->view, suspects, row_max, &json);
     cpti_json_open(&json, "unjudged", '[');
     for (size_t i = 0; i < unjudged_count && i < row_max; i++) {
         const struct cpti_unjudged *unjudged = cpti_culprit_unjudged(culprit, i);
@@ -306,21 +307,18 @@ static void say_verdict(const struct cpti_culprit_print *print)
     say_waiting(culprit);
 }
 
-static int print_rows(const struct cpti_culprit_print *print, size_t row_max)
+static int print_rows(const struct cpti_culprit_print *print,
+                      const struct cpti_rows *suspects, size_t row_max)
 {
-    const struct cpti_rows rows =
-        CPTI_ROWS_AT(print->suspects, cpti_culprit_suspect_count(print->culprit), NULL);
-    struct cpti_column service =
-        *cpti_relation_column(&cpti_culprit_relation, "service");
-    struct cpti_column calls =
-        *cpti_relation_column(&cpti_culprit_relation, "new_calls");
+    struct cpti_column service = *cpti_relation_column(&cpti_culprit_rows, "service");
+    struct cpti_column calls = *cpti_relation_column(&cpti_culprit_rows, "new_calls");
     struct cpti_view view = *print->view;
 
     service.heading = print->kind->noun;
     calls.heading = print->kind->calls;
     cpti_view_replace(&view, &service);
     cpti_view_replace(&view, &calls);
-    return cpti_relation_print(&view, &rows, row_max);
+    return cpti_relation_print(&view, suspects, row_max);
 }
 
 /* Names those that vanished, that are new, and that have too few calls. */
@@ -348,7 +346,8 @@ static void print_unjudged(const struct cpti_culprit_print *print, size_t row_ma
     }
 }
 
-int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_max)
+static int print_text(const struct cpti_culprit_print *print,
+                      const struct cpti_rows *suspects, size_t row_max)
 {
     const struct cpti_culprit *culprit = print->culprit;
     const size_t count = cpti_culprit_suspect_count(culprit);
@@ -356,7 +355,7 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
     int status;
 
     if (!cpti_view_is_for_people(print->view)) {
-        return print_rows(print, rows);
+        return print_rows(print, suspects, rows);
     }
     say_verdict(print);
     if (print->hint != NULL) {
@@ -370,7 +369,7 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_NEW),
                  cpti_culprit_are_concurrent(culprit) ? " of one time" : "",
                  cpti_culprit_rounds(culprit));
-    status = print_rows(print, rows);
+    status = print_rows(print, suspects, rows);
     if (count > rows) {
         (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
     }
@@ -378,4 +377,28 @@ int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_m
     return cpti_exit_last(
         status,
         cpti_structure_print_text(print->view, cpti_culprit_structure(culprit), rows));
+}
+
+int cpti_culprit_print(const struct cpti_culprit_print *print, size_t row_max)
+{
+    const size_t count = cpti_culprit_suspect_count(print->culprit);
+    const struct cpti_suspect **suspects =
+        calloc(count + 1, sizeof(const struct cpti_suspect *));
+    const struct cpti_rows rows = CPTI_ROWS_AT(suspects, count, NULL);
+    int status = CPTI_EXIT_DONE;
+
+    if (suspects == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        suspects[i] = cpti_culprit_suspect(print->culprit, i);
+    }
+    cpti_relation_sort(print->view, suspects, count, 0, NULL);
+    if (print->view->format == CPTI_FORMAT_JSON) {
+        print_json(print, &rows, row_max);
+    } else {
+        status = print_text(print, &rows, row_max);
+    }
+    free(suspects);
+    return status;
 }

@@ -16,14 +16,12 @@ struct cpti_culprit_print {
     uint64_t missing[2]; /* requests without the attribute, visits without a host */
     uint64_t rows_max;   /* of text */
     const struct cpti_view *view;
-    const struct cpti_suspect **suspects; /* of the culprit, in the order wanted */
 };
 
 /* Those who may be the culprit. */
-extern const struct cpti_relation cpti_culprit_relation;
+extern const struct cpti_relation cpti_culprit_rows;
 
-/* Print at most @row_max rows. The second one: enum cpti_exit. */
-void cpti_culprit_print_json(const struct cpti_culprit_print *print, size_t row_max);
-int cpti_culprit_print_text(const struct cpti_culprit_print *print, size_t row_max);
+/* Prints at most @row_max rows of each sort. enum cpti_exit. */
+int cpti_culprit_print(const struct cpti_culprit_print *print, size_t row_max);
 
 #endif

@@ -112,7 +112,7 @@ static void expect(const char *words, struct row *rows, size_t count,
     free(text);
 }
 
-/* A comma, a quote and a new line need quotes (RFC 4180); what is not known is empty. */
+/* A comma, a quote and a new line need quotes (RFC 4180); what is unknown is empty. */
 static void test_csv(void)
 {
     struct row rows[] = {
