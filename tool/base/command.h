@@ -60,10 +60,11 @@ struct cpti_example {
     const char *what;
 };
 
-/* The most option tables and usage lines of one command. */
-enum { CPTI_OPTION_TABLES_MAX = 6, CPTI_USAGES_MAX = 3 };
+/* The most option tables, usage lines and relations of one command. */
+enum { CPTI_OPTION_TABLES_MAX = 6, CPTI_USAGES_MAX = 3, CPTI_RELATIONS_MAX = 4 };
 
 struct cpti_arguments;
+struct cpti_relation;
 
 struct cpti_command {
     const char *name;
@@ -74,6 +75,8 @@ struct cpti_command {
     const char *usages[CPTI_USAGES_MAX]; /* what follows the command's name */
     const char *description; /* instead of commands/help/NAME.txt; NULL: that */
     const struct cpti_option *options[CPTI_OPTION_TABLES_MAX];
+    /* Whose columns --columns and --sort are about, by what it prints; unused: NULL */
+    const struct cpti_relation *relations[CPTI_RELATIONS_MAX];
     const struct cpti_example *examples; /* at least two */
     size_t operand_count_min;
     size_t operand_count_max;

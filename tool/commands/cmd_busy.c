@@ -560,6 +560,7 @@ const struct cpti_command cpti_command_busy = {
     .needs = "graph logs of services, or spans",
     .usages = {"[OPTION]... FILE..."},
     .options = {options, cpti_view_options, cpti_select_options},
+    .relations = {&relation},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -442,6 +442,7 @@ const struct cpti_command cpti_command_contention = {
     .usages = {"[OPTION]... LOG..."},
     .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
                 cpti_count_options, cpti_log_options},
+    .relations = {&cpti_contention_pairs},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -663,6 +663,7 @@ const struct cpti_command cpti_command_culprit = {
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .options = {options, cpti_view_options, cpti_select_options, cpti_count_options,
                 cpti_log_options},
+    .relations = {&cpti_culprit_rows},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -627,6 +627,7 @@ const struct cpti_command cpti_command_depot = {
     .usages = {"[OPTION]... get|list FOLDER [ID...]", "[OPTION]... add FOLDER LOG...",
                "drop FOLDER [--before WHEN] [--keep SIZE]"},
     .options = {options, cpti_view_options},
+    .relations = {&relation},
     .examples = examples,
     .operand_count_min = 2,
     .operand_count_max = SIZE_MAX,

@@ -508,6 +508,7 @@ const struct cpti_command cpti_command_diff = {
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
+    .relations = {&cpti_diff_relation, &cpti_tail_relation},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

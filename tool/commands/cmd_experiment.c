@@ -547,6 +547,7 @@ const struct cpti_command cpti_command_experiment = {
     .usages = {"[OPTION]... LOG...", "--write FILE [OPTION]..."},
     .options = {options, cpti_view_options, cpti_select_options, cpti_count_options,
                 cpti_log_options},
+    .relations = {&relation},
     .examples = examples,
     .operand_count_min = 0,
     .operand_count_max = SIZE_MAX,

@@ -374,6 +374,7 @@ const struct cpti_command cpti_command_plan = {
     .usages = {"[OPTION]... LOG|TREE..."},
     .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
                 cpti_count_options, cpti_log_options},
+    .relations = {&relation},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

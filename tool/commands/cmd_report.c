@@ -688,6 +688,8 @@ const struct cpti_command cpti_command_report = {
     .usages = {"[OPTION]... LOG|TREE..."},
     .options = {options, cpti_view_options, cpti_select_options, cpti_sample_options,
                 cpti_count_options, cpti_log_options},
+    .relations = {&relation, &cpti_group_relation, &cpti_blind_relation,
+                  &cpti_gain_relation},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

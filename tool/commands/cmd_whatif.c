@@ -329,6 +329,7 @@ const struct cpti_command cpti_command_whatif = {
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
                "--best K [--sweep AMOUNT] [TERM]... FILE..."},
     .options = {options, cpti_view_options, cpti_select_options},
+    .relations = {&cpti_whatif_shifts, &cpti_whatif_gains},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

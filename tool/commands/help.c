@@ -4,6 +4,7 @@
 #include "tool/commands/help.h"
 
 #include "tool/base/output.h"
+#include "tool/table/relation.h"
 
 #include <string.h>
 
@@ -77,6 +78,22 @@ static void print_option(FILE *file, const struct cpti_option *option)
                    option->value != NULL ? option->value : "");
     (void)fprintf(file, "%*s%s\n", OPTION_INDENT, "", text);
     cpti_print_wrapped(file, HELP_INDENT, option->help);
+}
+
+/* Prints the columns of what @command prints as a table. */
+static void print_columns(FILE *file, const struct cpti_command *command)
+{
+    char text[LINE_BYTES];
+
+    for (size_t i = 0; i < CPTI_RELATIONS_MAX && command->relations[i] != NULL; i++) {
+        const struct cpti_relation *relation = command->relations[i];
+
+        (void)fprintf(file, "\ncolumns%s%s:\n", relation->when != NULL ? " with " : "",
+                      relation->when != NULL ? relation->when : "");
+        for (size_t k = 0; cpti_column_text(relation, k, text, sizeof text); k++) {
+            cpti_print_wrapped(file, OPTION_INDENT, text);
+        }
+    }
 }
 
 /* Prints @line in at most 80 columns, its further lines as @joint begins them. */
@@ -235,6 +252,7 @@ void cpti_help(FILE *file, const struct cpti_command *command)
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         print_option(file, option);
     }
+    print_columns(file, command);
     (void)fprintf(file, "\nexit status:\n");
     cpti_print_wrapped(file, OPTION_INDENT, cpti_exit_text);
     (void)fprintf(file, "\nexamples:\n");

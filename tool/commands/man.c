@@ -10,6 +10,7 @@
 #include "tool/commands/help.h"
 
 #include "tool/base/output.h"
+#include "tool/table/relation.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -170,6 +171,27 @@ static void put_tool(FILE *file)
     put_ending(file);
 }
 
+static void put_columns(FILE *file, const struct cpti_command *command)
+{
+    char text[1024];
+
+    for (size_t i = 0; i < CPTI_RELATIONS_MAX && command->relations[i] != NULL; i++) {
+        const struct cpti_relation *relation = command->relations[i];
+
+        (void)fputs(i == 0 ? ".SH COLUMNS\n" : "", file);
+        if (relation->when != NULL) {
+            (void)fputs(".PP\nWith ", file);
+            put_text(file, relation->when);
+            (void)fputs(":\n", file);
+        }
+        for (size_t k = 0; cpti_column_text(relation, k, text, sizeof text); k++) {
+            (void)fputs(k == 0 ? ".PP\n" : ".br\n", file);
+            put_text(file, text);
+            (void)fputc('\n', file);
+        }
+    }
+}
+
 static void put_command(FILE *file, const struct cpti_command *command)
 {
     const struct cpti_option *option;
@@ -189,6 +211,7 @@ static void put_command(FILE *file, const struct cpti_command *command)
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         put_option(file, option);
     }
+    put_columns(file, command);
     (void)fputs(".SH EXAMPLES\n", file);
     for (const struct cpti_example *example = command->examples; example->line != NULL;
          example++) {

@@ -175,8 +175,9 @@ static const struct cpti_column columns[] = {
     {0},
 };
 
-static const struct cpti_relation relation = {
-    "blind_spots", columns, "share,mean_ns,spots,requests,reason,service"};
+const struct cpti_relation cpti_blind_relation = {
+    "blind_spots", columns, "share,mean_ns,spots,requests,reason,service",
+    .when = "--blind-spots"};
 
 static int print(struct blind *blind, const struct cpt_tree *tree,
                  const struct cpti_view *view)
@@ -215,7 +216,7 @@ int cpti_blind_report(const struct cpti_arguments *arguments)
                                  .request = add_request};
     struct cpti_view view;
     bool is_usable = false;
-    int status = cpti_view_read(arguments, &relation, NULL, &view);
+    int status = cpti_view_read(arguments, &cpti_blind_relation, NULL, &view);
 
     if (status != CPTI_EXIT_DONE) {
         return status;

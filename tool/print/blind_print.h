@@ -5,6 +5,10 @@
 #define CPTI_CLI_BLIND_PRINT_H
 
 struct cpti_arguments;
+struct cpti_relation;
+
+/* Its rows. */
+extern const struct cpti_relation cpti_blind_relation;
 
 /* Reads the operands, and prints the share of blind spots by service and reason. enum
  * cpti_exit. */

@@ -212,8 +212,9 @@ static const struct cpti_column columns[] = {
     {0},
 };
 
-static const struct cpti_relation relation = {
-    "rows", columns, "drag_ns,drag_half,path_ns,path_half,present_count,known,stack"};
+const struct cpti_relation cpti_gain_relation = {
+    "rows", columns, "drag_ns,drag_half,path_ns,path_half,present_count,known,stack",
+    .when = "--drag"};
 
 /* --- Printing --- */
 
@@ -348,7 +349,7 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
         }
     }
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &relation, NULL, &report.view);
+        status = cpti_view_read(arguments, &cpti_gain_relation, NULL, &report.view);
     }
     if (status == CPTI_EXIT_DONE) {
         status = prepare(&report, arguments, &gather);

@@ -9,6 +9,10 @@
 struct cpt_gain;
 struct cpt_tree;
 struct cpti_arguments;
+struct cpti_relation;
+
+/* Its rows. */
+extern const struct cpti_relation cpti_gain_relation;
 
 /* Reads the operands, and prints what each name gives back if all its segments take no
  * time. enum cpti_exit. */

@@ -46,8 +46,9 @@ static const struct cpti_column columns[] = {
     {0},
 };
 
-static const struct cpti_relation relation = {
-    "groups", columns, "requests,share,mean_ns,p50_ns,p99_ns,value"};
+const struct cpti_relation cpti_group_relation = {
+    "groups", columns, "requests,share,mean_ns,p50_ns,p99_ns,value",
+    .when = "--group-by"};
 
 static int print_groups(struct cpti_label_groups *groups, const struct cpt_tree *tree,
                         struct cpti_view *view)
@@ -82,7 +83,7 @@ int cpti_group_report(const struct cpti_arguments *arguments)
     struct cpt_tree *tree = NULL;
     struct cpti_view view;
     bool is_usable = false;
-    int status = cpti_view_read(arguments, &relation, NULL, &view);
+    int status = cpti_view_read(arguments, &cpti_group_relation, NULL, &view);
 
     if (status != CPTI_EXIT_DONE) {
         return status;

@@ -6,6 +6,10 @@
 #define CPTI_CLI_GROUP_PRINT_H
 
 struct cpti_arguments;
+struct cpti_relation;
+
+/* Its rows. */
+extern const struct cpti_relation cpti_group_relation;
 
 /* Reads the operands and prints the groups. enum cpti_exit. */
 int cpti_group_report(const struct cpti_arguments *arguments);

@@ -281,7 +281,8 @@ static const struct cpti_column columns[] = {
 
 const struct cpti_relation cpti_tail_relation = {
     "rows", columns,
-    "base_gap,base_q_shown,new_gap,new_q_shown,tails_gap,tails_q_shown,stack"};
+    "base_gap,base_q_shown,new_gap,new_q_shown,tails_gap,tails_q_shown,stack",
+    .when = "--quantile"};
 
 /* --- The answer as JSON --- */
 

@@ -50,6 +50,23 @@ static bool is_possible(const struct cpti_column *column, bool is_sort)
     return column->get != NULL && !(is_sort && column->place == CPTI_IN_TABLES);
 }
 
+bool cpti_column_text(const struct cpti_relation *relation, size_t index, char *text,
+                      size_t capacity)
+{
+    const struct cpti_column *column = &relation->columns[index];
+    const bool is_named =
+        column->heading != NULL && strcmp(column->key, column->heading) != 0;
+
+    if (column->key == NULL) {
+        return false;
+    }
+    (void)snprintf(text, capacity, "%s%s%s%s%s%s", column->key, is_named ? " (" : "",
+                   is_named ? column->heading : "", is_named ? ")" : "",
+                   column->note != NULL ? ": " : "",
+                   column->note != NULL ? column->note : "");
+    return true;
+}
+
 /* Says which columns there are, or by which a person can sort. */
 static int refuse_column(const struct cpti_relation *relation, const char *key,
                          size_t bytes, bool is_sort)

@@ -109,6 +109,7 @@ struct cpti_relation {
     const char *const *orders; /* further words of --sort, that the command knows; the
                                   last one is NULL; or NULL */
     bool ends_in_line;         /* in JSON, no line begins behind the last row */
+    const char *when; /* for the help: "--sweep", if only that prints it; or NULL */
 };
 
 /* Rows, side by side in memory. */
@@ -170,6 +171,11 @@ bool cpti_view_is_for_people(const struct cpti_view *view);
 
 /* How many rows are printed of at most @row_max: people get @people_max. */
 size_t cpti_view_rows(const struct cpti_view *view, size_t row_max, size_t people_max);
+
+/* Writes what a person must know of column @index to @text: its key, its heading in
+ * tables, and its note. false: there are fewer. */
+bool cpti_column_text(const struct cpti_relation *relation, size_t index, char *text,
+                      size_t capacity);
 
 /* The column with the key @key, or NULL. */
 const struct cpti_column *cpti_relation_column(const struct cpti_relation *relation,

@@ -86,7 +86,8 @@ static const struct cpti_column gain_columns[] = {
 };
 
 const struct cpti_relation cpti_whatif_gains = {
-    "sweep", gain_columns, "mean_gain_ns,p50_gain_ns,p99_gain_ns,path_ns,name"};
+    "sweep", gain_columns, "mean_gain_ns,p50_gain_ns,p99_gain_ns,path_ns,name",
+    .when = "--sweep"};
 
 /* Which latency a row is, by its place among them. */
 static void get_which(const void *context, const void *row, unsigned what,
