@@ -413,6 +413,7 @@ static void add_row(struct cpti_table *table, const struct cpti_view *view,
     char text[CPTI_VALUE_BYTES];
     struct cpti_cell value;
 
+    value.shorter[0] = '\0';
     for (size_t i = 0; i < view->column_count; i++) {
         take(view->columns[i], context, row, &value);
         cpti_table_cell(table, "%s", cell_of(view->columns[i], &value, text));
