@@ -223,17 +223,6 @@ static void put_stack(const void *context, const void *row, struct cpti_json *js
                        ((const struct chance *)row)->node, precision->by);
 }
 
-/* The row of what is left out. */
-static void get_of_rest(const struct rest *rest, unsigned what, struct cpti_cell *cell)
-{
-    if (what == MEAN) {
-        cpti_cell_number(cell, rest->mean_ns);
-    } else if (what == STACK) {
-        cpti_cell_format(cell, "(%zu more row%s)", rest->count,
-                         rest->count == 1 ? "" : "s");
-    }
-}
-
 static void get(const void *context, const void *row, unsigned what,
                 struct cpti_cell *cell)
 {
@@ -242,12 +231,13 @@ static void get(const void *context, const void *row, unsigned what,
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
     const uint32_t node = ((const struct chance *)row)->node;
 
-    if (node == CPT_TREE_NONE) {
-        get_of_rest(&chances->rest, what, cell);
-        return;
-    }
     switch (what) {
     case STACK:
+        if (node == CPT_TREE_NONE) {
+            cpti_cell_format(cell, "(%zu more row%s)", chances->rest.count,
+                             chances->rest.count == 1 ? "" : "s");
+            return;
+        }
         cpti_by_text(tree, node, precision->by, cell->room, sizeof cell->room);
         cpti_cell_text(cell, cpt_bytes_of(cell->room));
         return;
@@ -256,7 +246,9 @@ static void get(const void *context, const void *row, unsigned what,
                        cpt_tree_kind(tree, node));
         return;
     case MEAN:
-        cpti_cell_number(cell, cpt_stats_of(tree, node).self.mean_ns);
+        cpti_cell_number(cell, node == CPT_TREE_NONE
+                                   ? chances->rest.mean_ns
+                                   : cpt_stats_of(tree, node).self.mean_ns);
         return;
     case DEVIATION:
         cpti_cell_number(cell, precision->deviations_ns[node]);
@@ -268,15 +260,6 @@ static void get(const void *context, const void *row, unsigned what,
     }
 }
 
-/* The chance of a row; what is left out has none. */
-static void get_chance(const void *context, const void *row, unsigned what,
-                       struct cpti_cell *cell)
-{
-    if (((const struct chance *)row)->node != CPT_TREE_NONE) {
-        cpti_field_number(context, row, what, cell);
-    }
-}
-
 static const struct cpti_column columns[] = {
     {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
      "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
@@ -284,8 +267,8 @@ static const struct cpti_column columns[] = {
     {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "its own time"},
     {"deviation_ns", "deviation ms", CPTI_COLUMN_NS, get, DEVIATION,
      "the standard deviation of that"},
-    {"predicted", "chance", CPTI_COLUMN_PART, get_chance,
-     offsetof(struct chance, chance), "that it differs between two samples"},
+    {"predicted", "chance", CPTI_COLUMN_PART, CPTI_NUMBER(struct chance, chance),
+     "that it differs between two samples"},
     {"observed", "observed", CPTI_COLUMN_PART, get, OBSERVED,
      "the same, of the pairs that were drawn"},
     {0},
@@ -507,6 +490,7 @@ static int print_rows(const struct precision *precision, size_t row_max)
         cpti_view_replace(&view, &stack);
         context.rest = rest_of(precision, chances, count, row_max);
         rows.rest = context.rest.count != 0 ? &others : NULL;
+        rows.rest_keys = "mean_ns,stack";
         (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
                      "requests\n\n",
                      precision->thresholds_ns[0] / 1e6, precision->counts[0]);

@@ -35,11 +35,8 @@
  * all of them. */
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS - 1 };
 
-/* What a column has; behind the means are their parts, quantiles come last. */
-enum { STACK, FRAME, KIND, SELF, INCLUSIVE, SHARE, PRESENCE, PRESENT, WHEN_PRESENT };
-enum { MIN = WHEN_PRESENT + 1, MAX, TRUSTED, DRAG, P50, P99, SELF_MEAN };
-enum { INCLUSIVE_MEAN = SELF_MEAN + CPTI_MEAN_PARTS };
-enum { QUANTILE = INCLUSIVE_MEAN + CPTI_MEAN_PARTS };
+/* What a column has; quantiles come last. */
+enum { STACK, FRAME, KIND, TRUSTED, DRAG, P50, P99, QUANTILE };
 
 /* One run of the command. */
 struct report {
@@ -67,6 +64,7 @@ struct report {
 
 struct described {
     uint32_t node;
+    double share;
     struct cpt_stats stats;
 };
 
@@ -106,16 +104,38 @@ static const struct cpt_clusters *clusters_of(const struct report *report)
 
 /* --- Columns --- */
 
-static const struct cpt_stats *stats_of(const struct report *report,
+static const struct described *describe(const struct report *report,
                                         const struct cpti_report_row *row)
 {
+    const double latency_ns = report->all.inclusive.mean_ns;
     struct described *described = report->described;
 
     if (described->node != row->node) {
         described->node = row->node;
         described->stats = cpti_report_row_stats(&report->rows, row);
+        described->share =
+            latency_ns > 0 ? described->stats.inclusive.mean_ns / latency_ns : 0;
     }
-    return &described->stats;
+    return described;
+}
+
+/* Fields of what is described. */
+static void get_number(const void *context, const void *row, unsigned what,
+                       struct cpti_cell *cell)
+{
+    cpti_field_number(NULL, describe(context, row), what, cell);
+}
+
+static void get_count(const void *context, const void *row, unsigned what,
+                      struct cpti_cell *cell)
+{
+    cpti_field_count(NULL, describe(context, row), what, cell);
+}
+
+static void get_mean(const void *context, const void *row, unsigned what,
+                     struct cpti_cell *cell)
+{
+    cpti_field_mean(NULL, describe(context, row), what, cell);
 }
 
 static void put_stack(const void *context, const void *row, struct cpti_json *json)
@@ -136,7 +156,7 @@ static void put_trust(const void *context, const void *row, struct cpti_json *js
 {
     const struct report *report = context;
 
-    cpti_trust_json(json, stats_of(report, row), has_clusters(report),
+    cpti_trust_json(json, &describe(report, row)->stats, has_clusters(report),
                     is_heavy(report, row));
 }
 
@@ -198,62 +218,19 @@ static void set_frame(const struct report *report, const struct cpti_report_row 
                       cpti_name_below(frame, above));
 }
 
-static void get_drag(const struct report *report, const struct cpti_report_row *row,
-                     struct cpti_cell *cell)
+/* A stack or the name of a group; in the last row of a table, what is not shown. */
+static void set_stack(const struct report *report, const struct cpti_report_row *row,
+                      unsigned what, struct cpti_cell *cell)
 {
-    const struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
-
-    if (gain.known_count != 0) {
-        cpti_cell_number(cell, gain.drag.mean_ns);
-    }
-}
-
-/* What the row of all that are not shown has, the last one of a table. */
-static void get_of_rest(const struct report *report, const struct cpti_report_row *row,
-                        unsigned what, struct cpti_cell *cell)
-{
-    if (what == SELF) {
-        cpti_cell_count(cell, row->self_ns);
-    } else if (what == STACK || what == FRAME) {
+    if (row->node == CPT_TREE_NONE) {
         cpti_cell_format(cell, "(%" PRIu64 " more %ss)", row->inclusive_ns,
                          cpti_by_words[report->by]);
-    }
-}
-
-/* What is made of the statistics. */
-static void get_of_stats(const struct report *report, const struct cpti_report_row *row,
-                         unsigned what, struct cpti_cell *cell)
-{
-    const struct cpt_stats *stats = stats_of(report, row);
-    const double latency_ns = report->all.inclusive.mean_ns;
-
-    switch (what) {
-    case SHARE:
-        cpti_cell_number(cell,
-                         latency_ns > 0 ? stats->inclusive.mean_ns / latency_ns : 0);
-        return;
-    case PRESENCE:
-        cpti_cell_number(cell, stats->presence);
-        return;
-    case PRESENT:
-        cpti_cell_count(cell, stats->present_count);
-        return;
-    case WHEN_PRESENT:
-        cpti_cell_number(cell, stats->present_mean_ns);
-        return;
-    case MIN:
-    case MAX:
-        cpti_cell_count(cell, what == MIN ? stats->min_ns : stats->max_ns);
-        return;
-    case TRUSTED:
-        cpti_cell_count(cell, !stats->is_rare && !is_heavy(report, row));
-        return;
-    default:
-        if (what < INCLUSIVE_MEAN) {
-            cpti_mean_cell(&stats->self, what - SELF_MEAN, cell);
-        } else {
-            cpti_mean_cell(&stats->inclusive, what - INCLUSIVE_MEAN, cell);
-        }
+    } else if (what == FRAME) {
+        set_frame(report, row, cell);
+    } else {
+        cpti_by_text(report->rows.whole, row->node, report->by, cell->room,
+                     sizeof cell->room);
+        cpti_cell_text(cell, cpt_bytes_of(cell->room));
     }
 }
 
@@ -263,45 +240,38 @@ static void get(const void *context, const void *row, unsigned what,
     const struct report *report = context;
     const struct cpti_report_row *own = row;
     const struct cpt_tree *tree = report->rows.whole;
+    struct cpt_gain gain;
 
-    if (own->node == CPT_TREE_NONE) {
-        get_of_rest(report, own, what, cell);
-        return;
-    }
     switch (what) {
     case STACK:
-        cpti_by_text(tree, own->node, report->by, cell->room, sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
-        return;
     case FRAME:
-        set_frame(report, own, cell);
+        set_stack(report, own, what, cell);
         return;
     case KIND:
         cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, own->node)),
                        cpt_tree_kind(tree, own->node));
         return;
-    case SELF:
-    case INCLUSIVE:
-        cpti_cell_count(cell, what == SELF ? own->self_ns : own->inclusive_ns);
+    case TRUSTED:
+        cpti_cell_count(cell, !describe(report, own)->stats.is_rare &&
+                                  !is_heavy(report, own));
         return;
     case DRAG:
-        get_drag(report, own, cell);
-        return;
-    case P50:
-    case P99:
-        cpti_cell_count(
-            cell, cpt_stats_quantile_ns(tree, own->node, what == P50 ? 0.5 : 0.99));
+        gain = cpti_report_row_gain(&report->rows, own);
+        if (gain.known_count != 0) {
+            cpti_cell_number(cell, gain.drag.mean_ns);
+        }
         return;
     default:
-        if (what >= QUANTILE) {
-            cpti_cell_count(cell,
-                            cpt_stats_quantile_ns(tree, own->node,
-                                                  report->quantiles[what - QUANTILE]));
-        } else {
-            get_of_stats(report, own, what, cell);
-        }
+        cpti_cell_count(cell, cpt_stats_quantile_ns(
+                                  tree, own->node,
+                                  what == P50   ? 0.5
+                                  : what == P99 ? 0.99
+                                                : report->quantiles[what - QUANTILE]));
     }
 }
+
+#define OF(field)            offsetof(struct described, field)
+#define MEAN_OF(field, part) get_mean, OF(field) * CPTI_MEAN_PARTS + (part)
 
 static const struct cpti_column columns[] = {
     {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
@@ -309,31 +279,33 @@ static const struct cpti_column columns[] = {
     {"frame", "frame", CPTI_COLUMN_TEXT, get, FRAME, "the last one below its callers",
      CPTI_IN_TABLES},
     {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
-    {"self_ns", "self ms", CPTI_COLUMN_NS_WHOLE, get, SELF,
+    {"self_ns", "self ms", CPTI_COLUMN_NS_WHOLE,
+     CPTI_COUNT(struct cpti_report_row, self_ns),
      "its own time in the average request"},
-    {"inclusive_ns", "incl ms", CPTI_COLUMN_NS_WHOLE, get, INCLUSIVE,
-     "the same with all below it"},
-    {"self_mean_ns", "self mean", CPTI_COLUMN_NS_RARE, get, SELF_MEAN + CPTI_MEAN,
+    {"inclusive_ns", "incl ms", CPTI_COLUMN_NS_WHOLE,
+     CPTI_COUNT(struct cpti_report_row, inclusive_ns), "the same with all below it"},
+    {"self_mean_ns", "self mean", CPTI_COLUMN_NS_RARE, MEAN_OF(stats.self, CPTI_MEAN),
      "its own time, not rounded"},
-    {"inclusive_mean_ns", "incl mean", CPTI_COLUMN_NS_RARE, get,
-     INCLUSIVE_MEAN + CPTI_MEAN, "with all below it, not rounded"},
-    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
-    {"presence", "presence", CPTI_COLUMN_PART, get, PRESENCE,
+    {"inclusive_mean_ns", "incl mean", CPTI_COLUMN_NS_RARE,
+     MEAN_OF(stats.inclusive, CPTI_MEAN), "with all below it, not rounded"},
+    {"share", "share", CPTI_COLUMN_SHARE, get_number, OF(share), "of the latency"},
+    {"presence", "presence", CPTI_COLUMN_PART, get_number, OF(stats.presence),
      "the share of requests that have it on their path"},
-    {"present_count", "present", CPTI_COLUMN_COUNT, get, PRESENT,
+    {"present_count", "present", CPTI_COLUMN_COUNT, get_count, OF(stats.present_count),
      "the number of those"},
-    {"present_mean_ns", "when present", CPTI_COLUMN_NS, get, WHEN_PRESENT,
-     "the mean time in them"},
+    {"present_mean_ns", "when present", CPTI_COLUMN_NS, get_number,
+     OF(stats.present_mean_ns), "the mean time in them"},
     {"p50_ns", "p50", CPTI_COLUMN_NS_WHOLE, get, P50, "half of them take at most this"},
     {"p99_ns", "p99", CPTI_COLUMN_NS_WHOLE, get, P99},
-    {"min_ns", "min", CPTI_COLUMN_NS_WHOLE, get, MIN},
-    {"max_ns", "max", CPTI_COLUMN_NS_WHOLE, get, MAX},
-    {"self_low_ns", "self from", CPTI_COLUMN_NS, get, SELF_MEAN + CPTI_MEAN_LOW,
+    {"min_ns", "min", CPTI_COLUMN_NS_WHOLE, get_count, OF(stats.min_ns)},
+    {"max_ns", "max", CPTI_COLUMN_NS_WHOLE, get_count, OF(stats.max_ns)},
+    {"self_low_ns", "self from", CPTI_COLUMN_NS, MEAN_OF(stats.self, CPTI_MEAN_LOW),
      "the 95 % interval of its own time"},
-    {"self_high_ns", "to", CPTI_COLUMN_NS, get, SELF_MEAN + CPTI_MEAN_HIGH},
-    {"inclusive_low_ns", "incl from", CPTI_COLUMN_NS, get,
-     INCLUSIVE_MEAN + CPTI_MEAN_LOW, "… and of that with all below it"},
-    {"inclusive_high_ns", "to", CPTI_COLUMN_NS, get, INCLUSIVE_MEAN + CPTI_MEAN_HIGH},
+    {"self_high_ns", "to", CPTI_COLUMN_NS, MEAN_OF(stats.self, CPTI_MEAN_HIGH)},
+    {"inclusive_low_ns", "incl from", CPTI_COLUMN_NS,
+     MEAN_OF(stats.inclusive, CPTI_MEAN_LOW), "… and of that with all below it"},
+    {"inclusive_high_ns", "to", CPTI_COLUMN_NS,
+     MEAN_OF(stats.inclusive, CPTI_MEAN_HIGH)},
     {"trusted", "trusted", CPTI_COLUMN_FLAG, get, TRUSTED,
      "whether there are enough requests for the intervals", CPTI_EVERYWHERE, put_trust},
     {"drag_ns", "drag ms", CPTI_COLUMN_NS, get, DRAG,
@@ -461,6 +433,7 @@ static int print_report(const struct report *report)
         print_head(report);
         if (rest.row_count != 0) {
             rows.rest = &others;
+            rows.rest_keys = "self_ns,stack,frame";
         }
     }
     status = cpti_relation_print(&report->view, &rows, rows.count);

@@ -152,14 +152,12 @@ static void get(const void *context, const void *row, unsigned what,
     unsigned kind = 0;
 
     (void)context;
-    if (own->names == NULL) { /* the row of all others */
-        if (what == STACK) {
-            cpti_cell_format(cell, "(%" PRIu32 " more names)", own->node);
-        }
-        return;
-    }
     switch (what) {
     case STACK:
+        if (own->names == NULL) { /* the row of all others */
+            cpti_cell_format(cell, "(%" PRIu32 " more names)", own->node);
+            return;
+        }
         cpti_by_text(own->names, own->node, CPTI_BY_NAME, cell->room,
                      sizeof cell->room);
         cpti_cell_text(cell, cpt_bytes_of(cell->room));
@@ -262,6 +260,7 @@ static int print_report(const struct report *report, size_t row_max)
     int status;
 
     rows.rest = others.node != 0 ? &others : NULL;
+    rows.rest_keys = "stack";
     if (is_for_people) {
         print_head(report);
     }

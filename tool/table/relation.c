@@ -407,15 +407,33 @@ static const char *cell_of(const struct cpti_column *column,
     }
 }
 
+/* Whether @key is among @keys, separated by commas. */
+static bool is_among(const char *key, const char *keys)
+{
+    const size_t bytes = strlen(key);
+    const char *at = keys;
+
+    while (at != NULL &&
+           (strncmp(at, key, bytes) != 0 || (at[bytes] != ',' && at[bytes] != '\0'))) {
+        at = strchr(at, ',');
+        at += at != NULL;
+    }
+    return at != NULL;
+}
+
+/* Adds @row, of which only @keys are known, if that is not NULL. */
 static void add_row(struct cpti_table *table, const struct cpti_view *view,
-                    const void *context, const void *row)
+                    const void *context, const void *row, const char *keys)
 {
     char text[CPTI_VALUE_BYTES];
     struct cpti_cell value;
 
     value.shorter[0] = '\0';
     for (size_t i = 0; i < view->column_count; i++) {
-        take(view->columns[i], context, row, &value);
+        value.is_known = false;
+        if (keys == NULL || is_among(view->columns[i]->key, keys)) {
+            take(view->columns[i], context, row, &value);
+        }
         cpti_table_cell(table, "%s", cell_of(view->columns[i], &value, text));
     }
     if (value.shorter[0] != '\0') {
@@ -435,10 +453,10 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
     table = cpti_table_of(headings, view->column_count);
     table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_COLUMN_STACK;
     for (size_t i = 0; i < count; i++) {
-        add_row(&table, view, rows->context, row_at(rows, i));
+        add_row(&table, view, rows->context, row_at(rows, i), NULL);
     }
     if (rows->rest != NULL) {
-        add_row(&table, view, rows->context, rows->rest);
+        add_row(&table, view, rows->context, rows->rest, rows->rest_keys);
     }
     return view->format == CPTI_FORMAT_MARKDOWN ? cpti_table_print_markdown(&table)
                                                 : cpti_table_print(&table);

@@ -118,14 +118,15 @@ struct cpti_rows {
     size_t count;
     size_t bytes; /* of one; 0: the items are pointers to rows */
     const void *context;
-    const void *rest; /* the last row of tables: what the others are; or NULL */
+    const void *rest;      /* the last row of tables: what the others are; or NULL */
+    const char *rest_keys; /* of what is known of it, separated by commas; NULL: all */
 };
 
 /* The @count rows of the array @items, or those that an array points to. */
 #define CPTI_ROWS_AT(pointers, count, context)                                         \
-    ((struct cpti_rows){(pointers), (count), 0, (context), NULL})
+    ((struct cpti_rows){(pointers), (count), 0, (context), NULL, NULL})
 #define CPTI_ROWS(items, count, context)                                               \
-    ((struct cpti_rows){(items), (count), sizeof *(items), (context), NULL})
+    ((struct cpti_rows){(items), (count), sizeof *(items), (context), NULL, NULL})
 
 enum cpti_format {
     CPTI_FORMAT_TEXT = 0,
