@@ -580,7 +580,10 @@ static int run(const struct cpti_arguments *arguments)
         if (strcmp(arguments->operands[0], verbs[i].name) != 0) {
             continue;
         }
-        if (verbs[i].needs_logs) {
+        if (verbs[i].run != run_list) {
+            status = cpti_view_refuse(arguments, verbs[i].name);
+        }
+        if (verbs[i].needs_logs && status == CPTI_EXIT_DONE) {
             status = open_depot(&depot, verbs[i].needs_graphs);
         }
         if (status == CPTI_EXIT_DONE) {

@@ -485,8 +485,13 @@ static int plan(const struct cpti_arguments *arguments)
 static int run(const struct cpti_arguments *arguments)
 {
     struct experiment experiment = {.arguments = arguments};
-    const int status = cpti_capped_option(arguments, &experiment.bytes_max);
+    int status = cpti_capped_option(arguments, &experiment.bytes_max);
 
+    if (status == CPTI_EXIT_DONE && cpti_has(arguments, "write")) {
+        status = cpti_view_refuse(arguments, "--write");
+    } else if (status == CPTI_EXIT_DONE && cpti_has(arguments, "plan")) {
+        status = cpti_view_refuse(arguments, "--plan");
+    }
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

@@ -575,7 +575,8 @@ static int run(const struct cpti_arguments *arguments)
     int status;
 
     if (cpti_has(arguments, "html")) {
-        return cpti_html_report(arguments);
+        status = cpti_view_refuse(arguments, "--html");
+        return status == CPTI_EXIT_DONE ? cpti_html_report(arguments) : status;
     }
     if (cpti_has(arguments, "base") || cpti_has(arguments, "new")) {
         return cpti_usage("options '--base' and '--new' need --html; for a table see "

@@ -185,6 +185,18 @@ int cpti_view_read(const struct cpti_arguments *arguments,
     return CPTI_EXIT_DONE;
 }
 
+int cpti_view_refuse(const struct cpti_arguments *arguments, const char *what)
+{
+    for (const struct cpti_option *option = cpti_view_options; option->name != NULL;
+         option++) {
+        if (cpti_has(arguments, option->name)) {
+            return cpti_usage("option '--%s' does not go with '%s'", option->name,
+                              what);
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
 struct cpti_view cpti_view_beside(const struct cpti_view *view,
                                   const struct cpti_relation *relation,
                                   const char *shown)

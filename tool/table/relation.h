@@ -158,6 +158,10 @@ int cpti_view_read(const struct cpti_arguments *arguments,
                    const struct cpti_relation *relation, const char *shown,
                    struct cpti_view *view);
 
+/* Refuses these options, if one was given, beside @what, which prints no table. enum
+ * cpti_exit. */
+int cpti_view_refuse(const struct cpti_arguments *arguments, const char *what);
+
 /* The view of another relation of the same command: in the same format, with the
  * columns and the order that are its own. In CSV there is no place for it. */
 struct cpti_view cpti_view_beside(const struct cpti_view *view,

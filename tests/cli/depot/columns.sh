@@ -8,3 +8,4 @@ cpt depot list depot --columns records,has_ids,file --sort records
 cpt depot list depot --format csv | tr -d '\r'
 cpt depot list depot --json --columns file --sort records
 cpt depot list depot --sort from
+cpt depot get depot --format csv 1; echo "exit $?"

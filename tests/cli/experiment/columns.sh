@@ -8,3 +8,5 @@ cpt experiment --format csv a.cptlog 2>/dev/null | tr -d '\r' | head -1
 cpt experiment --format markdown a.cptlog 2>/dev/null | head -4
 cpt experiment --json --columns frame,doubt --sort plain_requests a.cptlog 2>/dev/null | tail -3
 cpt experiment --sort bar a.cptlog
+cpt experiment --plan --format json a.cptlog
+cpt experiment --write conf --sort frame

@@ -11,3 +11,4 @@ cpt report --format csv --quantiles 10% --columns stack,kind,p10_ns,trusted a.cp
 cpt report --json --columns stack,trusted,kind,gain --sort min_ns a.cptlog | sed -n '2,4p;$p'
 cpt report --columns gain a.cptlog
 cpt report --columns p10_ns a.cptlog
+cpt report --html page.html --columns stack a.cptlog; test -e page.html; echo "exit $?"
