@@ -571,6 +571,7 @@ static void print_text(struct cpt_bytes text)
 static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
                      size_t count)
 {
+    struct cpti_json json = {.file = stdout};
     struct cpti_cell value;
 
     for (size_t k = 0; k < view->column_count; k++) {
@@ -580,7 +581,6 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < view->column_count; k++) {
             const struct cpti_column *column = view->columns[k];
-            struct cpti_json json = {.file = stdout};
 
             (void)printf("%s", k > 0 ? "," : "");
             take(column, rows->context, row_at(rows, i), &value);
@@ -590,6 +590,7 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
             if (value.text.data != NULL) {
                 print_text(value.text);
             } else if (isfinite(value.number)) {
+                json.has_item[0] = 0; /* no comma of its own before it */
                 put(&json, NULL, column, &value);
             }
         }
