@@ -6,6 +6,7 @@
 #include "tool/base/output.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double CONFIDENCE = 0.95;
 
@@ -68,6 +69,26 @@ struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
     return mean;
 }
 
+/* The ends of the interval of @mean. Those of the last one are kept, as each of them is a
+ * column, and Student's quantile takes long. */
+static void find_ends(const struct cpt_mean *mean, double *low_ns, double *high_ns)
+{
+    static _Thread_local struct {
+        struct cpt_mean mean;
+        double low_ns;
+        double high_ns;
+        bool is_known;
+    } last;
+
+    if (!last.is_known || memcmp(&last.mean, mean, sizeof *mean) != 0) {
+        cpt_mean_interval(mean, CONFIDENCE, &last.low_ns, &last.high_ns);
+        last.mean = *mean;
+        last.is_known = true;
+    }
+    *low_ns = last.low_ns;
+    *high_ns = last.high_ns;
+}
+
 void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell)
 {
     double low_ns = 0;
@@ -79,7 +100,7 @@ void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell
         cpti_cell_number(cell, mean->mean_ns);
         return;
     }
-    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    find_ends(mean, &low_ns, &high_ns);
     if (part != CPTI_MEAN_INTERVAL) {
         cpti_cell_number(cell, part == CPTI_MEAN_LOW ? low_ns : high_ns);
     } else if (isfinite(low_ns) && isfinite(high_ns)) {

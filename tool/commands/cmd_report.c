@@ -36,7 +36,7 @@
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS - 1 };
 
 /* What a column has; quantiles come last. */
-enum { STACK, FRAME, KIND, TRUSTED, DRAG, P50, P99, QUANTILE };
+enum { STACK, FRAME, KIND, SHARE_SHOWN, TRUSTED, DRAG, P50, P99, QUANTILE };
 
 /* One run of the command. */
 struct report {
@@ -240,6 +240,7 @@ static void get(const void *context, const void *row, unsigned what,
     const struct report *report = context;
     const struct cpti_report_row *own = row;
     const struct cpt_tree *tree = report->rows.whole;
+    const double latency_ns = (double)report->rows.latency_ns;
     struct cpt_gain gain;
 
     switch (what) {
@@ -250,6 +251,11 @@ static void get(const void *context, const void *row, unsigned what,
     case KIND:
         cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, own->node)),
                        cpt_tree_kind(tree, own->node));
+        return;
+    case SHARE_SHOWN:
+        cpti_cell_format(
+            cell, "%.1f%%",
+            latency_ns == 0 ? 0 : 100 * (double)own->inclusive_ns / latency_ns);
         return;
     case TRUSTED:
         cpti_cell_count(cell, !describe(report, own)->stats.is_rare &&
@@ -289,6 +295,8 @@ static const struct cpti_column columns[] = {
     {"inclusive_mean_ns", "incl mean", CPTI_COLUMN_NS_RARE,
      MEAN_OF(stats.inclusive, CPTI_MEAN), "with all below it, not rounded"},
     {"share", "share", CPTI_COLUMN_SHARE, get_number, OF(share), "of the latency"},
+    {"share_shown", "share", CPTI_COLUMN_TEXT, get, SHARE_SHOWN,
+     "that of incl ms, in tables", CPTI_IN_TABLES},
     {"presence", "presence", CPTI_COLUMN_PART, get_number, OF(stats.presence),
      "the share of requests that have it on their path"},
     {"present_count", "present", CPTI_COLUMN_COUNT, get_count, OF(stats.present_count),
@@ -317,7 +325,7 @@ static const struct cpti_column columns[] = {
 
 static const struct cpti_relation relation = {
     "rows", columns,
-    "self_ns,inclusive_ns,share,presence,present_mean_ns,p50_ns,p99_ns,frame"};
+    "self_ns,inclusive_ns,share_shown,presence,present_mean_ns,p50_ns,p99_ns,frame"};
 
 /* Makes the columns: those above, and one for each of --quantiles. */
 static void make_relation(struct report *report)
@@ -350,7 +358,7 @@ static void show_columns(const struct report *report, char *shown, size_t capaci
 {
     const bool is_tree = report->by == CPTI_BY_STACK && report->view.sort == NULL;
     size_t used = (size_t)snprintf(
-        shown, capacity, "self_ns,%sinclusive_ns,share,presence,present_mean_ns,",
+        shown, capacity, "self_ns,%sinclusive_ns,share_shown,presence,present_mean_ns,",
         report->has_drags ? "drag_ns," : "");
 
     for (size_t i = 0; i < report->quantile_count; i++) {

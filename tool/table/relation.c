@@ -376,6 +376,9 @@ static const char *cell_of(const struct cpti_column *column,
     switch (column->kind) {
     case CPTI_COLUMN_TEXT:
     case CPTI_COLUMN_STACK:
+        if (value->text.data == value->room) {
+            return value->room;
+        }
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.*s", (int)value->text.bytes,
                        value->text.data);
         return text;
@@ -446,7 +449,7 @@ static void add_row(struct cpti_table *table, const struct cpti_view *view,
         if (keys == NULL || is_among(view->columns[i]->key, keys)) {
             take(view->columns[i], context, row, &value);
         }
-        cpti_table_cell(table, "%s", cell_of(view->columns[i], &value, text));
+        cpti_table_text(table, cell_of(view->columns[i], &value, text));
     }
     if (value.shorter[0] != '\0') {
         cpti_table_short(table, "%s", value.shorter);

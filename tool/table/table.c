@@ -55,13 +55,19 @@ static void end_row(struct cpti_table *table)
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
 {
     char text[CPTI_TEXT_BYTES * 2];
-    const size_t column = table->cell_count % table->column_count;
     va_list arguments;
-    size_t columns;
 
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    cpti_table_text(table, text);
+}
+
+void cpti_table_text(struct cpti_table *table, const char *text)
+{
+    const size_t column = table->cell_count % table->column_count;
+    size_t columns;
+
     if (column == 0) {
         end_row(table);
     }

@@ -46,6 +46,7 @@ struct cpti_table cpti_table_of(const char *const *headings, size_t count);
 /* Adds the next cell, row by row, and copies its text. */
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
     CPT_PRINTF(2, 3);
+void cpti_table_text(struct cpti_table *table, const char *text);
 
 /* After the last cell of a row: the text to be cut if the cell does not fit. */
 void cpti_table_short(struct cpti_table *table, const char *format, ...)
