@@ -6,7 +6,6 @@
 #include "tool/base/output.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double CONFIDENCE = 0.95;
 
@@ -69,8 +68,16 @@ struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
     return mean;
 }
 
-/* The ends of the interval of @mean. Those of the last one are kept, as each of them is a
- * column, and Student's quantile takes long. */
+/* Whether both have the same interval. */
+static bool is_same(const struct cpt_mean *a, const struct cpt_mean *b)
+{
+    return a->mean_ns == b->mean_ns && a->error_ns == b->error_ns &&
+           a->effective_count == b->effective_count &&
+           (a->skewness == b->skewness || (isnan(a->skewness) && isnan(b->skewness)));
+}
+
+/* The ends of the interval of @mean. Those of the last one are kept, as each of them is
+ * a column, and Student's quantile takes long. */
 static void find_ends(const struct cpt_mean *mean, double *low_ns, double *high_ns)
 {
     static _Thread_local struct {
@@ -80,7 +87,7 @@ static void find_ends(const struct cpt_mean *mean, double *low_ns, double *high_
         bool is_known;
     } last;
 
-    if (!last.is_known || memcmp(&last.mean, mean, sizeof *mean) != 0) {
+    if (!last.is_known || !is_same(&last.mean, mean)) {
         cpt_mean_interval(mean, CONFIDENCE, &last.low_ns, &last.high_ns);
         last.mean = *mean;
         last.is_known = true;
