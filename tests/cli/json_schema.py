@@ -53,7 +53,7 @@ def check(value, path, schema, place, errors, fields):
         return
     if "enum" in schema and value not in schema["enum"]:
         errors.append(f"{place}: {json.dumps(value)[:60]} is none of {schema['enum']}")
-    if "minimum" in schema and value < schema["minimum"]:
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
         errors.append(f"{place}: {value} is below {schema['minimum']}")
     if isinstance(value, dict):
         for name in schema.get("required", []):

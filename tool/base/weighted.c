@@ -3,11 +3,7 @@
 /* weighted.c - see weighted.h */
 #include "tool/base/weighted.h"
 
-#include "tool/base/output.h"
-
 #include <math.h>
-
-static const double CONFIDENCE = 0.95;
 
 double cpti_weight_of(double probability)
 {
@@ -66,62 +62,4 @@ struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
         mean.skewness = third / pow(second, 1.5);
     }
     return mean;
-}
-
-/* Whether both have the same interval. */
-static bool is_same(const struct cpt_mean *a, const struct cpt_mean *b)
-{
-    return a->mean_ns == b->mean_ns && a->error_ns == b->error_ns &&
-           a->effective_count == b->effective_count &&
-           (a->skewness == b->skewness || (isnan(a->skewness) && isnan(b->skewness)));
-}
-
-/* The ends of the interval of @mean. Those of the last one are kept, as each of them is
- * a column, and Student's quantile takes long. */
-static void find_ends(const struct cpt_mean *mean, double *low_ns, double *high_ns)
-{
-    static _Thread_local struct {
-        struct cpt_mean mean;
-        double low_ns;
-        double high_ns;
-        bool is_known;
-    } last;
-
-    if (!last.is_known || !is_same(&last.mean, mean)) {
-        cpt_mean_interval(mean, CONFIDENCE, &last.low_ns, &last.high_ns);
-        last.mean = *mean;
-        last.is_known = true;
-    }
-    *low_ns = last.low_ns;
-    *high_ns = last.high_ns;
-}
-
-void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell)
-{
-    double low_ns = 0;
-    double high_ns = 0;
-    char low[32];
-    char high[32];
-
-    if (part == CPTI_MEAN) {
-        cpti_cell_number(cell, mean->mean_ns);
-        return;
-    }
-    find_ends(mean, &low_ns, &high_ns);
-    if (part != CPTI_MEAN_INTERVAL) {
-        cpti_cell_number(cell, part == CPTI_MEAN_LOW ? low_ns : high_ns);
-    } else if (isfinite(low_ns) && isfinite(high_ns)) {
-        cpti_cell_format(cell, "%s to %s", cpti_ms(low_ns, low),
-                         cpti_ms(high_ns, high));
-    }
-}
-
-void cpti_field_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
-{
-    const char *field = (const char *)row + what / CPTI_MEAN_PARTS;
-
-    (void)context;
-    cpti_mean_cell((const struct cpt_mean *)(const void *)field, what % CPTI_MEAN_PARTS,
-                   cell);
 }

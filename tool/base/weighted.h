@@ -10,7 +10,6 @@
 #ifndef CPTI_CLI_WEIGHTED_H
 #define CPTI_CLI_WEIGHTED_H
 
-#include "tool/table/relation.h"
 #include "aggregate/cpt_stats.h"
 
 #include <stdint.h>
@@ -37,16 +36,5 @@ void cpti_weighted_add(struct cpti_weighted *value, double weight, double x);
 /* The mean over all samples of @weights. */
 struct cpt_mean cpti_weighted_mean(const struct cpti_weighted *value,
                                    const struct cpti_weights *weights);
-
-/* What a column may have of a mean: itself, an end of its 95 % interval, or both ends
- * as text, if they are known. */
-enum { CPTI_MEAN, CPTI_MEAN_LOW, CPTI_MEAN_HIGH, CPTI_MEAN_INTERVAL, CPTI_MEAN_PARTS };
-void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell);
-
-/* The same of a field of the row, a struct cpt_mean; in a column as CPTI_NUMBER(). */
-void cpti_field_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell);
-#define CPTI_FIELD_MEAN(type, field, part)                                             \
-    cpti_field_mean, offsetof(type, field) * CPTI_MEAN_PARTS + (part)
 
 #endif

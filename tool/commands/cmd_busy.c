@@ -16,6 +16,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/table/mean_column.h"
 #include "tool/table/relation.h"
 #include "tool/folds/tally.h"
 #include "tool/requests/kept_graphs.h"

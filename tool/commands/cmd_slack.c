@@ -16,6 +16,7 @@
 #include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/table/mean_column.h"
 #include "tool/table/relation.h"
 #include "tool/base/weighted.h"
 #include "tool/requests/kept_graphs.h"

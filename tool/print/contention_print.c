@@ -4,6 +4,7 @@
 #include "tool/print/contention_print.h"
 
 #include "tool/base/amounts.h"
+#include "tool/table/mean_column.h"
 #include "tool/table/capped.h"
 #include "tool/base/command.h"
 #include "tool/base/output.h"

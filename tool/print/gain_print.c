@@ -16,7 +16,7 @@
 #include "tool/folds/gain_clusters.h"
 #include "tool/gather/gather.h"
 #include "tool/folds/views.h"
-#include "tool/base/weighted.h"
+#include "tool/table/mean_column.h"
 #include "tool/print/by_print.h"
 #include "tool/print/cluster_print.h"
 #include "tool/print/tree_print.h"

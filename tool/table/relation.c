@@ -8,6 +8,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/table/table.h"
+#include "cpt/base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,8 +20,8 @@ const struct cpti_option cpti_view_options[] = {
     {"format", 0, "FORMAT", "text (the default), markdown, csv or json",
      "text markdown csv json"},
     {"columns", 0, "COLUMN,...", "these columns, in this order; see Columns", NULL},
-    {"sort", 0, "COLUMN", "the rows with the largest values of this column first",
-     NULL},
+    {"sort", 0, "COLUMN",
+     "the largest numbers, or the first texts, of this column first", NULL},
     {0},
 };
 
@@ -152,7 +153,9 @@ static int read_format(const struct cpti_arguments *arguments, unsigned *format)
     for (unsigned i = 0; given != NULL && i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(given, words[i]) == 0) {
             *format = i;
-            return CPTI_EXIT_DONE;
+            return i == CPTI_FORMAT_JSON || !cpti_has(arguments, "json")
+                       ? CPTI_EXIT_DONE
+                       : cpti_usage("--json does not go with '--format %s'", words[i]);
         }
     }
     return given == NULL ? CPTI_EXIT_DONE
@@ -179,6 +182,7 @@ int cpti_view_read(const struct cpti_arguments *arguments,
         }
     }
     if (columns != NULL) {
+        view->is_chosen = true;
         return choose(view, columns);
     }
     choose_own(view, shown);
@@ -467,6 +471,10 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
     }
     table = cpti_table_of(headings, view->column_count);
     table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_COLUMN_STACK;
+    table.has_sides = view->is_chosen;
+    for (size_t i = 0; i < view->column_count; i++) {
+        table.is_text[i] = view->columns[i]->kind <= CPTI_COLUMN_WORD;
+    }
     for (size_t i = 0; i < count; i++) {
         add_row(&table, view, rows->context, row_at(rows, i), NULL);
     }
@@ -549,6 +557,22 @@ void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *ro
 
 /* --- CSV (RFC 4180) --- */
 
+/* The text as UTF-8: an invalid byte becomes U+FFFD, as in JSON. */
+static void print_valid(struct cpt_bytes text)
+{
+    for (size_t at = 0; at < text.bytes;) {
+        const size_t bytes =
+            cpti_utf8_bytes((const unsigned char *)text.data + at, text.bytes - at);
+
+        (void)fwrite(bytes != 0 ? text.data + at : "\ufffd", 1,
+                     bytes != 0 ? bytes : strlen("\ufffd"), stdout);
+        if (text.data[at] == '"') {
+            (void)putchar('"'); /* doubled */
+        }
+        at += bytes != 0 ? bytes : 1;
+    }
+}
+
 /* A text in quotes, if it needs them. */
 static void print_text(struct cpt_bytes text)
 {
@@ -558,16 +582,11 @@ static void print_text(struct cpt_bytes text)
         needs_quotes |= strchr(",\"\r\n", text.data[i]) != NULL;
     }
     if (!needs_quotes) {
-        (void)fwrite(text.data, 1, text.bytes, stdout);
+        print_valid(text);
         return;
     }
     (void)putchar('"');
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (text.data[i] == '"') {
-            (void)putchar('"');
-        }
-        (void)putchar(text.data[i]);
-    }
+    print_valid(text);
     (void)putchar('"');
 }
 
@@ -598,6 +617,9 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
             }
         }
         (void)printf("\r\n");
+    }
+    if (count < rows->count) {
+        cpti_warn("%zu further rows are left out", rows->count - count);
     }
     return CPTI_EXIT_DONE;
 }

@@ -142,6 +142,7 @@ struct cpti_view {
     const struct cpti_column *columns[CPTI_COLUMNS_MAX];
     size_t column_count;
     const struct cpti_column *sort; /* NULL: the order of the command */
+    bool is_chosen;                 /* the columns are those of --columns */
 };
 
 /* --format, --columns and --sort. Of a command with several relations, the last two are

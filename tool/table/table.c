@@ -148,17 +148,30 @@ static void print_blanks(size_t count)
     (void)fputs(blanks + sizeof blanks - 1 - count, stdout);
 }
 
+static bool is_left(const struct cpti_table *table, size_t column)
+{
+    return table->has_sides ? table->is_text[column]
+                            : column + 1 == table->column_count;
+}
+
 static void print_row(const struct cpti_table *table, const char *const *cells,
                       const char *shorter, size_t last, size_t gap)
 {
+    const size_t end = table->column_count - 1;
+
     for (size_t i = 0; i + 1 < table->column_count; i++) {
         const size_t columns = cpti_text_columns(cells[i]);
 
-        print_blanks(table->widths[i] - columns);
+        const size_t blanks = table->widths[i] - columns;
+
+        print_blanks(is_left(table, i) ? 0 : blanks);
         (void)fputs(cells[i], stdout);
-        print_blanks(gap);
+        print_blanks(gap + (is_left(table, i) ? blanks : 0));
     }
-    print_last(table, cells[table->column_count - 1], shorter, last);
+    if (!is_left(table, end) && (last == 0 || table->widths[end] <= last)) {
+        print_blanks(table->widths[end] - cpti_text_columns(cells[end]));
+    }
+    print_last(table, cells[end], shorter, last);
 }
 
 /* Finds the cells of the row at *@at, and the short of the last one, and moves *@at
@@ -238,7 +251,7 @@ int cpti_table_print_markdown(struct cpti_table *table)
     }
     print_markdown_row(table, table->headings);
     for (size_t i = 0; i < table->column_count; i++) {
-        (void)printf("| %s ", i + 1 < table->column_count ? "---:" : ":---");
+        (void)printf("| %s ", is_left(table, i) ? ":---" : "---:");
     }
     (void)printf("|\n");
     while (next_row(table, &at, cells, &shorter)) {

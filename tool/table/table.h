@@ -37,10 +37,12 @@ struct cpti_table {
     bool has_short;  /* the last row has got it; an empty one is the cell itself */
     bool is_broken;  /* memory ran out */
     bool cuts_front; /* the last column holds stacks: their ends tell most */
+    bool has_sides;  /* columns are aligned as @is_text says */
+    bool is_text[CPTI_TABLE_COLUMNS_MAX];
 };
 
 /* A table with @count headings, which are borrowed; the last column is text, the others
- * are numbers. */
+ * are numbers, unless has_sides is set then. */
 struct cpti_table cpti_table_of(const char *const *headings, size_t count);
 
 /* Adds the next cell, row by row, and copies its text. */
