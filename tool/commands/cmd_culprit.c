@@ -659,7 +659,7 @@ const struct cpti_command cpti_command_culprit = {
     .summary = "print which service became slower, and how sure that is",
     .group = CPTI_FIX,
     .question = "Which service became slower since then, and is that sure?",
-    .needs = "path logs or spans of two times: before, and in the trouble",
+    .needs = "path logs, graph logs or spans: before, and in the trouble",
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .options = {options, cpti_view_options, cpti_select_options, cpti_count_options,
                 cpti_log_options},

@@ -296,7 +296,7 @@ static const struct cpti_option options[] = {
      "the calls of the second by the first all begin with its first one; several"},
     {"workers", 0, "EXECUTOR=NUMBER",
      "or a SERVICE: has this many workers; queues are replayed; several"},
-    {"terms", 0, "FILE", "one of these on each line: set C: C1=-50%"},
+    {"terms", 0, "FILE", "one of these on each line: set db: SELECT=-50%"},
     {"queues", 0, "HOW", "kept as they were (the default), or replay", "kept replay"},
     {"sweep", 0, "AMOUNT", "what each frame gives that is shorter by 10ms, or by 50%"},
     {"best", 0, "K",
@@ -309,13 +309,14 @@ static const struct cpti_option options[] = {
 };
 
 static const struct cpti_example examples[] = {
-    {"cpt whatif --set 'C: C1=-50%' spans/", "if C1 took half of its time"},
-    {"cpt whatif --cap 'B: B2<=10ms' --set '*: <network>=0' spans/",
-     "no slow B2 and no network"},
-    {"cpt whatif --parallel 'A: A2 > C: C1' spans/", "if A2 called C1 all at once"},
-    {"cpt whatif --workers B=4 spans/", "if B had 4 workers"},
+    {"cpt whatif --set 'db: SELECT=-50%' spans/", "if SELECT took half of its time"},
+    {"cpt whatif --cap 'db: SELECT<=10ms' --set '*: <network>=0' spans/",
+     "no slow SELECT and no network"},
+    {"cpt whatif --parallel 'read: get > db: SELECT' spans/",
+     "if get called SELECT all at once"},
+    {"cpt whatif --workers db=4 spans/", "if db had 4 workers"},
     {"cpt whatif --sweep 10ms spans/", "which frame is worth most"},
-    {"cpt whatif --set 'B: B2=0' -o new.cptlog spans/",
+    {"cpt whatif --set 'ads: pick=0' -o new.cptlog spans/",
      "for cpt report --html new.html new.cptlog"},
     {0},
 };
