@@ -3,6 +3,7 @@
 /* span_logs.c - spans in the place of a path log; see span_logs.h */
 #include "tool/log/span_logs.h"
 
+#include "tool/log/span_tags.h"
 #include "tool/base/files.h"
 #include "tool/base/folders.h"
 #include "tool/base/options.h"
@@ -224,6 +225,13 @@ static int import_into(const char *path, const char *operand, bool takes_visits,
 
 int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
 {
+    struct cpt_bytes keys[CPTI_TAG_KEYS_MAX];
+    size_t key_count;
+    const int status = cpti_span_tags(arguments, keys, &key_count);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     for (size_t i = 0; i < arguments->operand_count; i++) {
         const char *path;
         struct stat about;
