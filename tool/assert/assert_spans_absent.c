@@ -9,9 +9,9 @@
 int cpti_assert_spans(struct cpti_assert *assertion, struct cpti_input *input)
 {
     (void)assertion;
-    return cpti_failed("%s is no path log, and this cpt was built without simdjson and "
-                       "jansson, so it cannot read spans",
-                       cpti_input_name(input));
+    return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                          "is no path log, and this cpt was built without simdjson "
+                          "and jansson, so it cannot read spans");
 }
 
 int cpti_assert_spans_end(struct cpti_assert *assertion)

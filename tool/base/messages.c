@@ -13,6 +13,13 @@
 
 static _Thread_local struct cpti_messages *kept;
 
+static const char *speaker = "cpt";
+
+void cpti_messages_from(const char *program)
+{
+    speaker = program;
+}
+
 void cpti_messages_to(struct cpti_messages *list)
 {
     kept = list;
@@ -25,33 +32,66 @@ struct cpti_messages *cpti_messages(void)
 
 /* --- The first error --- */
 
+struct first {
+    bool is_there;
+    struct cpti_error error;
+};
+
 static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */
-static struct cpti_error first;
-static bool has_first;
+static struct first first_error;
+static struct first first_damage;
+
+/* The one that was the last message of this thread; NULL: neither. */
+static _Thread_local struct first *first_above;
 
 bool cpti_first_error(struct cpti_error *error)
 {
+    const struct first *first = NULL;
     bool is_there = false;
 
     (void)pthread_mutex_lock(&first_lock);
-    is_there = has_first;
-    *error = first;
+    first = first_error.is_there ? &first_error : &first_damage;
+    is_there = first->is_there;
+    *error = first->error;
     (void)pthread_mutex_unlock(&first_lock);
     return is_there;
 }
 
-static void keep_first(const struct cpti_at *place, const char *message,
-                       const char *hint)
+static void keep_first(struct first *first, const struct cpti_at *place,
+                       const char *message, const char *hint)
 {
+    struct cpti_error *error = &first->error;
+
     (void)pthread_mutex_lock(&first_lock);
-    if (!has_first) {
-        has_first = true;
-        first.place = *place;
-        first.place.file = NULL;
-        (void)snprintf(first.file, sizeof first.file, "%s",
+    if (!first->is_there) {
+        first->is_there = true;
+        first_above = first;
+        error->place = *place;
+        error->place.file = NULL;
+        (void)snprintf(error->file, sizeof error->file, "%s",
                        place->file != NULL ? place->file : "");
-        (void)snprintf(first.message, sizeof first.message, "%s", message);
-        (void)snprintf(first.hint, sizeof first.hint, "%s", hint);
+        (void)snprintf(error->message, sizeof error->message, "%s", message);
+        (void)snprintf(error->hint, sizeof error->hint, "%s", hint);
+    }
+    (void)pthread_mutex_unlock(&first_lock);
+}
+
+/* Adds @lines to the detail of the message above, if that is a first one. */
+static void keep_detail(const char *lines)
+{
+    char *detail = first_above != NULL ? first_above->error.detail : NULL;
+    size_t bytes;
+
+    if (detail == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&first_lock);
+    bytes = strlen(detail);
+    (void)snprintf(detail + bytes, CPTI_ERROR_BYTES - bytes, "%s%s",
+                   bytes != 0 ? "\n" : "", lines);
+    bytes = strlen(detail);
+    if (bytes != 0 && detail[bytes - 1] == '\n') {
+        detail[bytes - 1] = '\0';
     }
     (void)pthread_mutex_unlock(&first_lock);
 }
@@ -101,7 +141,7 @@ static bool keep(struct cpti_messages *list, bool is_error, const char *text,
 static void print(const char *text, const char *detail)
 {
     (void)fflush(stdout); /* keeps both streams in order */
-    (void)fprintf(stderr, "cpt: %s\n%s", text, detail != NULL ? detail : "");
+    (void)fprintf(stderr, "%s: %s\n%s", speaker, text, detail != NULL ? detail : "");
 }
 
 static void say_line(bool is_error, const char *text, const char *detail)
@@ -168,6 +208,10 @@ static size_t write_place(char line[LINE_BYTES], const struct cpti_at *place)
         bytes = snprintf(line, CPTI_ERROR_BYTES, "%.*s: ", CPTI_ERROR_BYTES - 3,
                          place->file);
     }
+    if (place->record != 0 && bytes >= 0) {
+        bytes += snprintf(line + bytes, LINE_BYTES - (size_t)bytes,
+                          "record %" PRIu64 " ", place->record);
+    }
     if (place->has_byte && bytes >= 0) {
         bytes += snprintf(line + bytes, LINE_BYTES - (size_t)bytes,
                           "at byte %" PRIu64 ": ", place->byte);
@@ -178,7 +222,7 @@ static size_t write_place(char line[LINE_BYTES], const struct cpti_at *place)
 static void say(const struct cpti_at *place, bool is_error, const char *format,
                 va_list arguments) CPT_PRINTF(3, 0);
 
-/* Keeps the first error, and says the message. */
+/* Keeps the first error and the first damage, and says the message. */
 static void say(const struct cpti_at *place, bool is_error, const char *format,
                 va_list arguments)
 {
@@ -192,8 +236,10 @@ static void say(const struct cpti_at *place, bool is_error, const char *format,
     if (hint != NULL) {
         *hint++ = '\0';
     }
-    if (is_error) {
-        keep_first(place, text, hint != NULL ? hint : "");
+    first_above = NULL;
+    if (is_error || place->has_byte) {
+        keep_first(is_error ? &first_error : &first_damage, place, text,
+                   hint != NULL ? hint : "");
     }
     bytes = write_place(line, place);
     (void)snprintf(line + bytes, sizeof line - bytes, "%s%s%s", text,
@@ -211,11 +257,24 @@ void cpti_detail(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    keep_detail(text);
     if (above != NULL && above->detail == NULL) {
         above->detail = strdup(text);
     } else if (kept == NULL) {
         (void)fputs(text, stderr);
     }
+}
+
+void cpti_below(const char *format, ...)
+{
+    char text[CPTI_ERROR_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    keep_detail(text);
+    say_line(false, text, NULL);
 }
 
 int cpti_failed(const char *format, ...)
@@ -268,6 +327,15 @@ void cpti_warn(const char *format, ...)
 
     va_start(arguments, format);
     say(&nowhere, false, format, arguments);
+    va_end(arguments);
+}
+
+void cpti_warn_at(struct cpti_at place, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(&place, false, format, arguments);
     va_end(arguments);
 }
 

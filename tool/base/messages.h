@@ -9,7 +9,7 @@
  *
  * A message is printed at once. The first error, the cause of others, is kept as a
  * value, too, for programs that want JSON: main.c prints it where they look for the
- * document.
+ * document. So is the first damage, a warning at a place, for a log that has no more.
  *
  * Threads: any; messages of a thread may be kept in a list of its own: workers say them
  * in the order of the jobs, a page and an answer of the web show them.
@@ -23,12 +23,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The program that says the messages, instead of "cpt"; borrowed. Before there are
+ * other threads. */
+void cpti_messages_from(const char *program);
+
 /* In a format, once: what follows is the hint, what to do. It is printed as "; ". */
 #define CPTI_HINT "\037"
 
 /* Where something is wrong. What is 0 or NULL is not known. */
 struct cpti_at {
     const char *file; /* as it is shown */
+    uint64_t record;  /* from 1, that is at the byte */
     bool has_byte;
     uint64_t byte;
     unsigned line;
@@ -51,6 +56,9 @@ int cpti_usage_at(unsigned column, const char *format, ...) CPT_PRINTF(2, 3);
 /* The same for a warning. */
 void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
 
+/* The same behind the place; of damage. */
+void cpti_warn_at(struct cpti_at place, const char *format, ...) CPT_PRINTF(2, 3);
+
 /* What a command has done, in a sentence on stderr: neither error nor warning. */
 void cpti_told(const char *format, ...) CPT_PRINTF(1, 2);
 
@@ -58,17 +66,22 @@ void cpti_told(const char *format, ...) CPT_PRINTF(1, 2);
  * "\n" and begins with a blank. */
 void cpti_detail(const char *format, ...) CPT_PRINTF(1, 2);
 
+/* A line of its own that goes on with the error before: a warning on stderr, of the
+ * detail as a value. */
+void cpti_below(const char *format, ...) CPT_PRINTF(1, 2);
+
 enum { CPTI_ERROR_BYTES = 4096 /* of a text; the rest is cut */ };
 
 /* An error as a value. Texts are empty if they are not known. */
 struct cpti_error {
     char message[CPTI_ERROR_BYTES]; /* without place and hint */
     char hint[CPTI_ERROR_BYTES];
-    char file[CPTI_ERROR_BYTES];
-    struct cpti_at place; /* without the file */
+    char detail[CPTI_ERROR_BYTES]; /* the lines below it */
+    char file[CPTI_ERROR_BYTES];   /* as it is shown */
+    struct cpti_at place;          /* without the file */
 };
 
-/* The first error of all threads; false: there was none. */
+/* The first error of all threads, or else the first damage; false: there was none. */
 bool cpti_first_error(struct cpti_error *error);
 
 /* --- Messages that are kept, to be shown elsewhere --- */

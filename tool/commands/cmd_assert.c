@@ -76,8 +76,8 @@ static int run_file(struct cpti_assert *assertion, const char *file)
         return status;
     }
     if (input.kind == CPTI_INPUT_TREE) {
-        status = cpti_failed("%s is a tree: it knows averages, but no trace",
-                             cpti_input_name(&input));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
+                                "is a tree: it knows averages, but no trace");
     } else if (input.kind == CPTI_INPUT_GRAPHS) {
         status = cpti_refuse_graphs(&input);
     } else {

@@ -98,9 +98,11 @@ static int run(const struct cpti_arguments *arguments)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     if (get(&plans, arguments, &how, &error) != CPT_OK) {
-        status = cpti_failed("%s: %s", cpti_quoted(operand), error.sentence);
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(operand)}, "%s",
+                                error.sentence);
     } else if (plans.count == 0) {
-        status = cpti_failed("%s: it has made no plan", cpti_quoted(operand));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(operand)},
+                                "it has made no plan");
     } else if (cpti_has(arguments, "svg")) {
         status = draw_svg(&plans);
     } else if (cpti_plans_dot(&plans, stdout) != CPT_OK) {

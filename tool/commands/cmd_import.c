@@ -562,6 +562,17 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
     return status;
 }
 
+/* How the only input is shown; NULL: there are several. */
+static const char *only_input(const struct cpti_arguments *arguments)
+{
+    const char *path = arguments->operands[0];
+
+    if (arguments->operand_count != 1) {
+        return NULL;
+    }
+    return strcmp(path, "-") == 0 ? "standard input" : cpti_quoted(path);
+}
+
 /* Imports all, and ends the outputs: what could be read is worth having, but not if how
  * much depends on the memory there was. */
 static int import_all(struct import *import, const struct cpti_arguments *arguments)
@@ -574,7 +585,8 @@ static int import_all(struct import *import, const struct cpti_arguments *argume
         status = cpti_exit_last(status, end_copy(import, is_empty));
     }
     if (status == CPTI_EXIT_DONE && import->totals.paths == 0) {
-        status = cpti_failed("no trace has a critical path");
+        status = cpti_failed_at((struct cpti_at){.file = only_input(arguments)},
+                                "no trace has a critical path");
     }
     if (import->log != NULL && (is_empty || import->totals.paths == 0)) {
         cpti_output_abort(import->log); /* an older log stays */

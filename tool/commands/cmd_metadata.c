@@ -225,15 +225,20 @@ static int print_capped(struct answer *answer, uint64_t bytes_max)
 
 /* --- Decoding --- */
 
-static int failed_at(const char *name, const struct cpt_error *error)
+/* Of the operand, which is no file, if @file is NULL. */
+static int failed_at(const char *file, const struct cpt_error *error)
 {
+    if (file == NULL) {
+        return cpti_failed("the value: at byte %" PRIu64 ": %s", error->offset,
+                           error->sentence);
+    }
     return cpti_failed_at(
-        (struct cpti_at){.file = name, .has_byte = true, .byte = error->offset}, "%s",
+        (struct cpti_at){.file = file, .has_byte = true, .byte = error->offset}, "%s",
         error->sentence);
 }
 
 /* Decodes @bytes at @data and prints them. */
-static int show(const struct cpti_arguments *arguments, const char *name,
+static int show(const struct cpti_arguments *arguments, const char *file,
                 const unsigned char *data, size_t bytes)
 {
     const struct cpt_metadata_decode_options options = {
@@ -251,7 +256,7 @@ static int show(const struct cpti_arguments *arguments, const char *name,
     }
     if (cpt_metadata_peek(data, bytes, &summary, &error) != CPT_OK ||
         cpt_metadata_decode(data, bytes, &options, path, &error) != CPT_OK) {
-        status = failed_at(name, &error);
+        status = failed_at(file, &error);
     } else {
         struct answer answer = {.summary = &summary,
                                 .path = path,
@@ -265,7 +270,7 @@ static int show(const struct cpti_arguments *arguments, const char *name,
     return status;
 }
 
-static int decode(const struct cpti_arguments *arguments, const char *name,
+static int decode(const struct cpti_arguments *arguments, const char *file,
                   struct cpt_bytes text)
 {
     const struct cpt_bytes value = find_value(text);
@@ -280,15 +285,15 @@ static int decode(const struct cpti_arguments *arguments, const char *name,
     if (value.bytes > 5 && strncmp(value.data, "HTTP/", 5) == 0) {
         status = cpti_failed("%s has no header '%s': the service returned no path; it "
                              "has to be asked, and to trust who asks",
-                             name, CPT_HEADER_PATH);
+                             file != NULL ? file : "the value", CPT_HEADER_PATH);
     } else if (value.bytes == 0) {
         status = cpti_failed("%s is empty; it must be the value of the header '%s'",
-                             name, CPT_HEADER_PATH);
+                             file != NULL ? file : "the value", CPT_HEADER_PATH);
     } else if (cpt_base64_decode(value, data, value.bytes + 1, &bytes, &error) !=
                CPT_OK) {
-        status = failed_at(name, &error);
+        status = failed_at(file, &error);
     } else {
-        status = show(arguments, name, data, bytes);
+        status = show(arguments, file, data, bytes);
     }
     free(data);
     return status;
@@ -308,7 +313,7 @@ static int run(const struct cpti_arguments *arguments)
                                "standard input: cpt metadata < FILE",
                                cpti_quoted(arguments->operands[0]));
         }
-        return decode(arguments, "the value", cpt_bytes_of(arguments->operands[0]));
+        return decode(arguments, NULL, cpt_bytes_of(arguments->operands[0]));
     }
     status = cpti_input_open(&input, "-");
     if (status == CPTI_EXIT_DONE) {

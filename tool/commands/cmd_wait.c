@@ -82,7 +82,8 @@ static int look(const struct cpti_arguments *arguments, const struct question *q
                           cpti_quoted(text));
     }
     if (error.status != CPT_OK || cpti_waits_look(waits, &place, &error) != CPT_OK) {
-        return cpti_failed("%s: %s", cpti_quoted(text), error.sentence);
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(text)}, "%s",
+                              error.sentence);
     }
     return CPTI_EXIT_DONE;
 }

@@ -12,13 +12,16 @@
 #include "tool/commands/help.h"
 #include "tool/log/span_logs.h"
 #include "tool/base/folders.h"
+#include "tool/base/memory_file.h"
 #include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/base/passwords.h"
+#include "tool/table/capped.h"
 #include "tool/table/json_write.h"
 
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,7 +100,7 @@ static int unknown_command(const char *word)
         return cpti_usage("unknown command '%s'" CPTI_HINT "did you mean '%s'?",
                           cpti_quoted(word), nearest);
     }
-    return cpti_usage("unknown command '%s'; 'cpt --help' lists them",
+    return cpti_usage("unknown command '%s'" CPTI_HINT "'cpt --help' lists them",
                       cpti_quoted(word));
 }
 
@@ -159,13 +162,28 @@ static int run_complete(size_t count, char *const *words)
                                            count - 2, words + 2);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* Whether @word may stand before the file of `cpt FILE`. */
+static bool is_before_file(const char *word)
+{
+    return strcmp(word, "--json") == 0 || strcmp(word, "-j") == 0 ||
+           strcmp(word, "--") == 0;
+}
+
 /* An option before any command. */
 static int run_tool(size_t count, char *const *words)
 {
     const char *word = words[0];
     const char *next = count > 1 ? words[1] : NULL;
 
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    if (is_before_file(word)) {
+        return run_command(&cpti_command_file, count, words);
+    }
+    if (is_help(word)) {
         return describe(NULL, cpti_help);
     }
     if (strcmp(word, "--version") == 0) {
@@ -193,9 +211,35 @@ static int run_help(size_t count, char *const *words)
         return cpti_usage("operand '%s' is one too many; see 'cpt --help'",
                           cpti_quoted(words[1]));
     }
-    return count == 1 && cpti_help_questions(stdout, words[0])
-               ? CPTI_EXIT_DONE
-               : describe(count == 1 ? words[0] : NULL, cpti_help);
+    if (count == 1 && is_help(words[0])) {
+        cpti_help_groups(stdout);
+        return CPTI_EXIT_DONE;
+    }
+    if (count == 0 || !cpti_help_questions(stdout, words[0])) {
+        return describe(count == 1 ? words[0] : NULL, cpti_help);
+    }
+    if (find_command(words[0]) != NULL) {
+        (void)printf("'cpt %s --help' describes the command of that name.\n", words[0]);
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* cpt GROUP [--help]: as `cpt help GROUP`. Otherwise the first word is no command. */
+static int run_group(size_t count, char *const *words)
+{
+    const bool is_alone = count == 1 || (count == 2 && is_help(words[1]));
+
+    if (is_alone && cpti_help_questions(stdout, words[0])) {
+        return CPTI_EXIT_DONE;
+    }
+    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+        if (strcmp(cpti_groups[group].name, words[0]) == 0) {
+            return cpti_usage("'%s' is a group of commands" CPTI_HINT
+                              "'cpt help %s' shows them",
+                              words[0], words[0]);
+        }
+    }
+    return unknown_command(words[0]);
 }
 
 static int run(size_t count, char *const *words)
@@ -218,23 +262,23 @@ static int run(size_t count, char *const *words)
         return run_command(&cpti_command_file, count, words);
     }
     if (command == NULL) {
-        return unknown_command(words[0]);
+        return run_group(count, words);
     }
     exit_status = run_command(command, count - 1, words + 1);
     if (exit_status == CPTI_EXIT_USAGE && count == 1 && access(words[0], F_OK) == 0) {
-        cpti_warn("'cpt ./%s' says what the file of that name is", words[0]);
+        cpti_below("'cpt ./%s' says what the file of that name is", words[0]);
     }
     return exit_status;
 }
 
-/* Whether -j is --json in the command @name. */
+/* Whether -j is --json in the command @name, or, if there is none, in `cpt FILE`. */
 static bool has_json_letter(const char *name)
 {
     const struct cpti_command *command = find_command(name);
     const struct cpti_option *option = NULL;
 
-    for (size_t i = 0;
-         command != NULL && (option = cpti_command_option(command, i)) != NULL; i++) {
+    command = command != NULL ? command : &cpti_command_file;
+    for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         if (option->letter == 'j') {
             return strcmp(option->name, "json") == 0;
         }
@@ -242,25 +286,45 @@ static bool has_json_letter(const char *name)
     return false;
 }
 
-/* Whether JSON is wanted, also if the command line is wrong otherwise, and as many
- * bytes of it as there are. */
+/* Whether JSON is wanted, also if the command line is wrong otherwise. */
 static bool wants_json(size_t count, char *const *words)
 {
-    bool is_wanted = false;
-
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(words[i], "--max-bytes", strlen("--max-bytes")) == 0) {
-            return false;
-        }
         if (strcmp(words[i], "--json") == 0 ||
             (strcmp(words[i], "-j") == 0 && has_json_letter(words[0])) ||
             strcmp(words[i], "--format=json") == 0 ||
             (strcmp(words[i], "--format") == 0 && i + 1 < count &&
              strcmp(words[i + 1], "json") == 0)) {
-            is_wanted = true;
+            return true;
         }
     }
-    return is_wanted;
+    return false;
+}
+
+/* The bytes that --max-bytes leaves to JSON; 0: any, also if its value is wrong. */
+static uint64_t bytes_max_of(size_t count, char *const *words)
+{
+    static const char name[] = "--max-bytes";
+    const struct cpti_option option = {.name = name + 2, .value = "SIZE"};
+    struct cpti_argument given = {&option, NULL};
+    const struct cpti_arguments arguments = {.options = &given, .option_count = 1};
+    struct cpti_messages silent = {.is_silent = true};
+    uint64_t bytes_max = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(words[i], name, sizeof name - 1) != 0) {
+            continue;
+        }
+        if (words[i][sizeof name - 1] == '=') {
+            given.value = words[i] + sizeof name;
+        } else if (words[i][sizeof name - 1] == '\0' && i + 1 < count) {
+            given.value = words[i + 1];
+        }
+    }
+    cpti_messages_to(&silent);
+    (void)cpti_capped_option(&arguments, &bytes_max);
+    cpti_messages_to(NULL);
+    return bytes_max;
 }
 
 static void put_text(struct cpti_json *json, const char *key, const char *text)
@@ -282,25 +346,52 @@ static void put_number(struct cpti_json *json, const char *key, bool is_known,
     }
 }
 
-/* Prints the first error where a program looks for the document. */
-static void print_error(void)
+/* The name that is shown as @shown, so that it can be opened. */
+static void put_file(struct cpti_json *json, const char *shown)
 {
-    struct cpti_json json = {.file = stdout};
-    struct cpti_error error;
-
-    if (!cpti_first_error(&error)) {
+    if (shown[0] == '\0') {
+        cpti_json_null(json, "file");
         return;
     }
+    cpti_json_key(json, cpt_bytes_of("file"));
+    cpti_json_raw_name(json, shown);
+}
+
+static void put_error(FILE *file, const struct cpti_error *error)
+{
+    struct cpti_json json = {.file = file};
+
     cpti_json_open(&json, NULL, '{');
     cpti_json_open(&json, "error", '{');
-    cpti_json_text(&json, "message", error.message);
-    put_text(&json, "file", error.file);
-    put_number(&json, "line", error.place.line != 0, error.place.line);
-    put_number(&json, "column", error.place.column != 0, error.place.column);
-    put_number(&json, "byte", error.place.has_byte, error.place.byte);
-    put_text(&json, "hint", error.hint);
+    cpti_json_text(&json, "message", error->message);
+    put_file(&json, error->file);
+    put_number(&json, "line", error->place.line != 0, error->place.line);
+    put_number(&json, "column", error->place.column != 0, error->place.column);
+    put_number(&json, "byte", error->place.has_byte, error->place.byte);
+    put_text(&json, "hint", error->hint);
+    put_text(&json, "detail", error->detail);
     cpti_json_close(&json);
     cpti_json_close(&json);
+}
+
+/* Prints the first error where a program looks for the document, unless it has more
+ * than @bytes_max bytes. */
+static void print_error(uint64_t bytes_max)
+{
+    struct cpti_memory_file memory;
+    struct cpti_error error;
+
+    if (!cpti_first_error(&error) || !cpti_memory_file_open(&memory)) {
+        return;
+    }
+    put_error(memory.file, &error);
+    if (!cpti_memory_file_close(&memory)) {
+        return;
+    }
+    if (bytes_max == 0 || memory.bytes <= bytes_max) {
+        (void)fwrite(memory.text, 1, memory.bytes, stdout);
+    }
+    free(memory.text);
 }
 
 int main(int argument_count, char **arguments)
@@ -317,7 +408,7 @@ int main(int argument_count, char **arguments)
     exit_status = run(count, arguments + 1);
     if (exit_status != CPTI_EXIT_DONE && !cpti_json_is_written() &&
         wants_json(count, arguments + 1)) {
-        print_error();
+        print_error(bytes_max_of(count, arguments + 1));
     }
     return cpti_finish(exit_status);
 }

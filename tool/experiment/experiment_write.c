@@ -137,15 +137,15 @@ static int read_open(struct edit *edit, FILE *file, char *from, size_t *bytes)
 
     *bytes = fread(from, 1, CPT_SETTINGS_BYTES_MAX + 1, file);
     if (ferror(file) != 0) {
-        return cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)}, "%s",
                               strerror(errno));
     }
     if (*bytes > CPT_SETTINGS_BYTES_MAX) {
-        return cpti_failed_at((struct cpti_at){.file = edit->path},
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)},
                               "larger than %d bytes", CPT_SETTINGS_BYTES_MAX);
     }
     if (*bytes == 0 || from[*bytes - 1] != '\n') {
-        return cpti_failed_at((struct cpti_at){.file = edit->path},
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)},
                               "%s; it may have been cut short",
                               *bytes == 0 ? "it is empty" : "its last line has no end");
     }
@@ -180,9 +180,10 @@ static int read_rest(struct edit *edit)
 
     edit->mode = 0644;
     if (file == NULL) {
-        return errno == ENOENT ? CPTI_EXIT_DONE
-                               : cpti_failed_at((struct cpti_at){.file = edit->path},
-                                                "%s", strerror(errno));
+        return errno == ENOENT
+                   ? CPTI_EXIT_DONE
+                   : cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)},
+                                    "%s", strerror(errno));
     }
     edit->text = malloc(CPT_SETTINGS_BYTES_MAX);
     from = malloc(CPT_SETTINGS_BYTES_MAX + 1);
@@ -213,7 +214,7 @@ static int write_next(struct edit *edit)
             (void)close(descriptor);
         }
         edit->next[0] = descriptor >= 0 ? edit->next[0] : '\0';
-        return cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)}, "%s",
                               strerror(errno));
     }
     is_good = fwrite(edit->text != NULL ? edit->text : "", 1, edit->text_bytes, file) ==
@@ -223,8 +224,8 @@ static int write_next(struct edit *edit)
               fsync(descriptor) == 0; /* else it may be empty after a loss of power */
     is_good = fclose(file) == 0 && is_good;
     return is_good ? CPTI_EXIT_DONE
-                   : cpti_failed_at((struct cpti_at){.file = edit->path}, "%s",
-                                    strerror(errno));
+                   : cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)},
+                                    "%s", strerror(errno));
 }
 
 /* --- What a service says --- */
@@ -278,7 +279,9 @@ static int check(const struct edit *edit)
     if (strncmp(sentence, edit->next, strlen(edit->next)) == 0) {
         sentence += strlen(edit->next);
     }
-    return cpti_failed("%s%s", edit->path, cpti_quoted(sentence));
+    sentence += strspn(sentence, ": ");
+    return cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit->path)}, "%s",
+                          cpti_quoted(sentence));
 }
 
 int cpti_experiment_file(const struct cpti_arguments *arguments)
@@ -296,8 +299,8 @@ int cpti_experiment_file(const struct cpti_arguments *arguments)
         status = check(&edit);
     }
     if (status == CPTI_EXIT_DONE && rename(edit.next, edit.path) != 0) {
-        status =
-            cpti_failed_at((struct cpti_at){.file = edit.path}, "%s", strerror(errno));
+        status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit.path)}, "%s",
+                                strerror(errno));
     }
     if (status == CPTI_EXIT_DONE) {
         (void)printf("%s: %s", edit.path, edit.line);

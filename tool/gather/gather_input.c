@@ -266,9 +266,11 @@ static int add_request(struct cpti_log_walk *walk, const struct cpt_record *reco
     }
     exit_status = report_request(gather, record, path, times, weight);
     if (exit_status == CPTI_EXIT_FAILED && gather->names_place) {
-        cpti_warn("%s: record %" PRIu64 " at byte %" PRIu64 ": so it cannot be added",
-                  cpti_input_name(walk->input), cpti_log_record_number(walk),
-                  cpt_log_reader_offset(walk->reader));
+        cpti_warn_at((struct cpti_at){.file = cpti_input_name(walk->input),
+                                      .record = cpti_log_record_number(walk),
+                                      .has_byte = true,
+                                      .byte = cpt_log_reader_offset(walk->reader)},
+                     "so it cannot be added");
     }
     if (path != NULL) {
         keep_shape(run, gather, record, path);
@@ -392,8 +394,9 @@ static int check_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
         }
         if (entry != NULL && cpt_tree_note_find(tree, "entry") != NULL &&
             !is_noted(cpt_tree_note_find(tree, "entry"), entry)) {
-            return cpti_failed(
-                "%s: its requests entered at %s, not at %s", cpti_input_name(input),
+            return cpti_failed_at(
+                (struct cpti_at){.file = cpti_input_name(input)},
+                "its requests entered at %s, not at %s",
                 cpti_printable(cpt_bytes_of(cpt_tree_note_find(tree, "entry"))),
                 cpti_printable(cpt_bytes_of(entry)));
         }

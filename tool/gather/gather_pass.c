@@ -98,10 +98,12 @@ static int refuse_pipe(const char *path, const char *percentile)
     if (strcmp(path, "-") != 0 && (stat(path, &info) != 0 || S_ISREG(info.st_mode))) {
         return CPTI_EXIT_DONE; /* a missing file fails when it is opened */
     }
-    return cpti_failed(
-        "%s: a pipe can be read only once, but %s needs a first pass over the records; "
-        "put it into a file",
-        strcmp(path, "-") == 0 ? "standard input" : cpti_quoted(path), percentile);
+    return cpti_failed_at(
+        (struct cpti_at){.file = strcmp(path, "-") == 0 ? "standard input"
+                                                        : cpti_quoted(path)},
+        "a pipe can be read only once, but %s needs a first pass over the "
+        "records" CPTI_HINT "put it into a file",
+        percentile);
 }
 
 /* Adds the file at @path, or @part of it; sets *@is_damaged if there is damage. */

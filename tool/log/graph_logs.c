@@ -195,7 +195,8 @@ static int sort_source(struct cpti_graph_logs *logs, const struct cpti_source *s
         return CPTI_EXIT_DONE;
     }
     if (*graph_count == graph_first) {
-        return cpti_failed("%s: has no graph log", cpti_quoted(source->name));
+        return cpti_failed_at((struct cpti_at){.file = cpti_quoted(source->name)},
+                              "has no graph log");
     }
     if (prefers_graphs) {
         logs->count = first;

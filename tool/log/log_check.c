@@ -120,10 +120,12 @@ static int check_block(struct checking *checking,
     }
     cpt_log_index_free(own);
     if (hides != NULL && checking->hidden_count++ < MESSAGES_MAX) {
-        cpti_warn("%s: at byte %" PRIu64
-                  ": the index is wrong about this block: %s; make a sound one by "
-                  "--repair",
-                  cpti_input_name(checking->input), said->offset, hides);
+        cpti_warn_at((struct cpti_at){.file = cpti_input_name(checking->input),
+                                      .has_byte = true,
+                                      .byte = said->offset},
+                     "the index is wrong about this block: %s" CPTI_HINT
+                     "make a sound one by --repair",
+                     hides);
     }
     return exit_status;
 }

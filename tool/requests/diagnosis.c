@@ -232,7 +232,7 @@ static void walk_file(struct diagnosis *diagnosis, const char *path)
 
 static void say(uint64_t count, const char *term, const char *hint)
 {
-    cpti_warn("%6" PRIu64 "  %s%s%s", count, term, hint[0] != '\0' ? ": " : "", hint);
+    cpti_below("%6" PRIu64 "  %s%s%s", count, term, hint[0] != '\0' ? ": " : "", hint);
 }
 
 /* "did you mean …?", or the names if they are few. */
@@ -560,7 +560,7 @@ void cpti_diagnosis_print(const struct cpti_selection *selection,
             say(0, "requests, as these are work behind an answer", "");
         }
         if (diagnosis.record_count > RECORDS_MAX) {
-            cpti_warn("(of the first %d records)", RECORDS_MAX);
+            cpti_below("(of the first %d records)", RECORDS_MAX);
         }
     }
     deinit(&diagnosis);

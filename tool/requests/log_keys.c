@@ -145,7 +145,7 @@ void cpti_log_keys_suggest(const char *key, const char *const *paths, size_t pat
     }
     nearest = cpti_nearest_name(key, &keys.words);
     if (nearest != NULL && strcmp(nearest, key) != 0) {
-        cpti_warn("did you mean '%s'?", nearest);
+        cpti_below("did you mean '%s'?", nearest);
     }
     cpti_names_deinit(&keys.words);
 }

@@ -32,11 +32,11 @@ const struct cpti_option cpti_log_options[] = {
 
 int cpti_refuse_gzip(const struct cpti_input *input)
 {
-    return cpti_failed(
-        "%s: is a profile: it holds averages without their variances, which intervals "
+    return cpti_failed_at(
+        (struct cpti_at){.file = cpti_input_name(input)},
+        "is a profile: it holds averages without their variances, which intervals "
         "need; compare profiles by 'go tool pprof -unit=ms -nodefraction=0 "
-        "-edgefraction=0 -top -diff_base=BASE NEW', or give the path logs here",
-        cpti_input_name(input));
+        "-edgefraction=0 -top -diff_base=BASE NEW', or give the path logs here");
 }
 
 int cpti_log_open(struct cpti_input *input, const char *path)
@@ -73,13 +73,11 @@ static void report_damage(struct cpti_log_walk *walk, const char *sentence,
     if (walk->is_quiet || walk->damage_count > MESSAGES_MAX) {
         return;
     }
-    if (record != 0) {
-        cpti_warn("%s: record %" PRIu64 " at byte %" PRIu64 ": %s",
-                  cpti_input_name(walk->input), record, offset, sentence);
-    } else {
-        cpti_warn("%s: at byte %" PRIu64 ": %s", cpti_input_name(walk->input), offset,
-                  sentence);
-    }
+    cpti_warn_at((struct cpti_at){.file = cpti_input_name(walk->input),
+                                  .record = record,
+                                  .has_byte = true,
+                                  .byte = offset},
+                 "%s", sentence);
 }
 
 uint64_t cpti_log_record_number(const struct cpti_log_walk *walk)

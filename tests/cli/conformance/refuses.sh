@@ -10,3 +10,5 @@ cpt-conformance --timeout 10ms cat; echo $?
 cpt-conformance --data none cat; echo $?
 cpt-conformance cat none; echo $?
 cpt metadata --conformance cat; echo $?
+cpt-conformance --json --data none cat; echo $?
+cpt-conformance --help | head -1

@@ -25,6 +25,7 @@ for file in missing; do
     cpt report --json $file 2>/dev/null >error.json
     if command -v python3 >/dev/null; then
         tests=$(cd "$(dirname "$0")/.." && pwd)
-        python3 "$tests/json_schema.py" "$tests/../../docs/schemas/error.json" <error.json
+        python3 "$tests/json_schema.py" "$tests/../../docs/schemas/error.json" <error.json |
+            grep -v "as it says"
     fi
 done

@@ -26,6 +26,7 @@ struct cpti_conform_options {
     uint64_t case_count; /* how many of them, of each kind */
     uint64_t timeout_ns; /* for one answer */
     bool is_json;
+    bool is_help;             /* only the usage is printed */
     const char *data_folder;  /* of the cases that are files */
     const char *const *files; /* more bytes to be read as a path */
     size_t file_count;

@@ -30,7 +30,8 @@ static const char usage[] =
     "  --seed N           other random cases (1)\n"
     "  --timeout SECONDS  for one answer (10)\n"
     "  --data FOLDER      the cases that are files (tests/data/metadata)\n"
-    "  --json             print one JSON object\n";
+    "  --json             print one JSON object\n"
+    "  --help             print this help\n";
 
 /* Reads @text as a whole number from @least to @most. */
 static bool read_number(const char *text, uint64_t least, uint64_t most,
@@ -64,14 +65,17 @@ static int read_options(int count, char **words, struct cpti_conform_options *op
                                           {"timeout", required_argument, NULL, 't'},
                                           {"data", required_argument, NULL, 'd'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int option = 0;
 
-    while ((option = getopt_long(count, words, "", names, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "h", names, NULL)) != -1) {
         if (option == 'd') {
             options->data_folder = optarg;
         } else if (option == 'j') {
             options->is_json = true;
+        } else if (option == 'h') {
+            options->is_help = true;
         } else if (option == 'c' &&
                    !read_number(optarg, 1, CASES_MAX, &options->case_count)) {
             return cpti_usage("option '--cases' takes a number from 1 to %d",
@@ -86,6 +90,9 @@ static int read_options(int count, char **words, struct cpti_conform_options *op
             (void)fputs(usage, stderr);
             return CPTI_EXIT_USAGE;
         }
+    }
+    if (options->is_help) {
+        return CPTI_EXIT_DONE;
     }
     if (optind == count) {
         (void)fputs(usage, stderr);
@@ -103,9 +110,13 @@ int main(int count, char **words)
                                            .case_count = 200,
                                            .timeout_ns = 10000000000U,
                                            .data_folder = CPTI_CONFORM_DATA};
-    int status = read_options(count, words, &options);
+    int status;
 
-    if (status == CPTI_EXIT_DONE) {
+    cpti_messages_from("cpt-conformance");
+    status = read_options(count, words, &options);
+    if (options.is_help && status == CPTI_EXIT_DONE) {
+        (void)fputs(usage, stdout);
+    } else if (status == CPTI_EXIT_DONE) {
         status = cpti_conform_run(&options);
     }
     return cpti_finish(status);
