@@ -26,6 +26,6 @@ for file in missing; do
     if command -v python3 >/dev/null; then
         tests=$(cd "$(dirname "$0")/.." && pwd)
         python3 "$tests/json_schema.py" "$tests/../../docs/schemas/error.json" <error.json |
-            grep -v "as it says"
+            grep -v "as it says" || true
     fi
 done
