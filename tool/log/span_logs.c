@@ -20,10 +20,7 @@
 
 extern const struct cpti_command cpti_command_import;
 
-enum {
-    LOGS_MAX = 64,      /* operands that are spans */
-    ENTRIES_MAX = 65536 /* of a folder that are looked at */
-};
+enum { LOGS_MAX = 64 /* operands that are spans */ };
 
 /* --- Private logs --- */
 
@@ -61,89 +58,131 @@ static bool ends_with(const char *name, const char *end)
     return bytes > end_bytes && strcmp(name + bytes - end_bytes, end) == 0;
 }
 
-enum kind { IS_OTHER, IS_LOG, IS_SPANS };
-
-/* What the regular file @name in @directory is; @takes_graphs: a graph log is a log. */
-static enum kind kind_of(int directory, const char *name, bool takes_graphs)
+/* What the regular file @name in @directory is; 0: nothing of interest. */
+static unsigned kind_of(int directory, const char *name)
 {
     static const char *const endings[] = {".json.gz", ".jsonl.gz", ".ndjson.gz"};
     unsigned char head[CPTI_HEAD_BYTES];
+    const unsigned named = ends_with(name, ".cptlog")    ? CPTI_HAS_NAMED_LOGS
+                           : ends_with(name, ".cpttree") ? CPTI_HAS_NAMED_TREES
+                                                         : 0;
     struct stat about;
     ssize_t bytes = -1;
     int file;
 
     /* to open a pipe, and to close it again, would be seen at its other end */
     if (fstatat(directory, name, &about, 0) != 0 || !S_ISREG(about.st_mode)) {
-        return IS_OTHER;
+        return 0;
     }
     file = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
-        return IS_OTHER;
+        return named;
     }
     if (fstat(file, &about) == 0 && S_ISREG(about.st_mode)) {
         bytes = pread(file, head, sizeof head, 0);
     }
     (void)close(file);
     if (bytes <= 0) {
-        return IS_OTHER;
+        return named;
     }
     switch (cpti_input_kind_of(head, (size_t)bytes)) {
     case CPTI_INPUT_LOG:
-        return IS_LOG;
+        return CPTI_HAS_LOGS;
     case CPTI_INPUT_GRAPHS:
-        return takes_graphs ? IS_LOG : IS_OTHER;
+        return CPTI_HAS_GRAPHS;
+    case CPTI_INPUT_TREE:
+        return CPTI_HAS_TREES;
     case CPTI_INPUT_GZIP:
         for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
             if (ends_with(name, endings[i])) {
-                return IS_SPANS;
+                return CPTI_HAS_SPANS;
             }
         }
-        return IS_OTHER;
-    case CPTI_INPUT_OTHER:
-        return cpti_command_import.is_in_folder != NULL &&
-                       !ends_with(name, ".cptlog") &&
-                       cpti_command_import.is_in_folder(head, (size_t)bytes)
-                   ? IS_SPANS
-                   : IS_OTHER;
+        return 0;
     default:
-        return IS_OTHER;
+        return named != CPTI_HAS_NAMED_LOGS &&
+                       cpti_command_import.is_in_folder != NULL &&
+                       cpti_command_import.is_in_folder(head, (size_t)bytes)
+                   ? CPTI_HAS_SPANS
+                   : named;
     }
 }
 
-/* A folder is what its first log or, without one, its first file of spans is. */
-static enum kind kind_of_folder(const char *path, bool takes_graphs)
+/* A look at a folder. */
+struct look {
+    unsigned enough; /* it ends with one of these */
+    unsigned has;
+    size_t entry_count;
+};
+
+/* Looks at all in the folder that is open as @descriptor, which it closes. Links to
+ * folders are not followed, so no loop is walked. */
+static void look_into(struct look *look, int descriptor, unsigned depth)
 {
-    DIR *entries = opendir(path);
+    DIR *entries = fdopendir(descriptor);
     const struct dirent *entry;
-    enum kind found = IS_OTHER;
-    size_t count = 0;
 
-    while (entries != NULL && found != IS_LOG && count++ < ENTRIES_MAX &&
-           (entry = readdir(entries)) != NULL) {
-        const enum kind kind =
-            entry->d_name[0] == '.'
-                ? IS_OTHER
-                : kind_of(dirfd(entries), entry->d_name, takes_graphs);
+    if (entries == NULL) {
+        (void)close(descriptor);
+        return;
+    }
+    while ((look->has & look->enough) == 0 && (entry = readdir(entries)) != NULL) {
+        struct stat about;
+        int folder = -1;
 
-        found = kind == IS_OTHER ? found : kind;
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        if (look->entry_count++ == CPTI_FOLDER_ENTRIES_MAX) {
+            break;
+        }
+        if (fstatat(descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue; /* gone meanwhile */
+        }
+        if (!S_ISDIR(about.st_mode)) {
+            look->has |= kind_of(descriptor, entry->d_name);
+        } else if (depth < CPTI_FOLDER_DEPTH_MAX) {
+            folder =
+                openat(descriptor, entry->d_name,
+                       O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+        }
+        if (folder >= 0) {
+            look_into(look, folder, depth + 1);
+        }
     }
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
-    return found;
+    (void)closedir(entries);
 }
 
+static unsigned folder_has(const char *path, unsigned enough)
+{
+    struct look look = {.enough = enough};
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+
+    if (descriptor >= 0) {
+        look_into(&look, descriptor, 0);
+    }
+    return look.has;
+}
+
+unsigned cpti_folder_has(const char *path)
+{
+    return folder_has(path, 0);
+}
+
+/* A folder with a log is none of spans; @takes_graphs: a graph log is a log. */
 static bool is_spans(const char *operand, bool takes_graphs)
 {
+    const unsigned other = CPTI_HAS_LOGS | (takes_graphs ? CPTI_HAS_GRAPHS : 0);
     struct stat about;
+    unsigned has = 0;
 
     if (strcmp(operand, "-") == 0 || cpti_is_store(operand) ||
         stat(operand, &about) != 0) {
         return false;
     }
-    return S_ISDIR(about.st_mode)
-               ? kind_of_folder(operand, takes_graphs) == IS_SPANS
-               : kind_of(AT_FDCWD, operand, takes_graphs) == IS_SPANS;
+    has = S_ISDIR(about.st_mode) ? folder_has(operand, other)
+                                 : kind_of(AT_FDCWD, operand);
+    return (has & CPTI_HAS_SPANS) != 0 && (has & other) == 0;
 }
 
 /* --- Importing --- */
