@@ -59,23 +59,37 @@ static void add_time(struct cpti_about_sums *sums, uint64_t first_ns, uint64_t l
     sums->last_ns = last_ns > sums->last_ns ? last_ns : sums->last_ns;
 }
 
+static void add_counts(struct cpti_about_counts *counts,
+                       const struct cpt_record *record)
+{
+    const bool is_request = record->is_local_root == 0;
+    const bool is_plain = record->is_forced == 0 && !cpti_is_fragment(record);
+
+    counts->entered += is_request;
+    counts->entered_plain += is_request && is_plain;
+    counts->records++;
+    counts->plain += is_plain;
+    counts->forced += record->is_forced != 0;
+    counts->fragments += cpti_is_fragment(record);
+}
+
 static void add_record(struct cpti_about *about, const struct cpt_record *record)
 {
     struct cpti_about_sums *sums = &about->sums[about->kind];
     struct cpti_about_service *service = service_of(about, record->service);
-    const bool is_inner = record->is_local_root != 0;
 
     sums->read++;
     add_time(sums, record->start_unix_ns, record->start_unix_ns + record->latency_ns);
-    if (service != NULL) {
-        service->entered[about->kind] += !is_inner;
-        service->inner[about->kind] += is_inner;
+    if (service != NULL && !record->is_background) {
+        add_counts(&service->of[about->kind], record);
     }
-    if (is_inner) {
-        sums->inner++;
+    if (record->is_local_root != 0 || record->is_background) {
+        *(record->is_background ? &sums->background : &sums->inner) += 1;
         return;
     }
     sums->requests++;
+    sums->nameless += record->service.bytes == 0;
+    sums->plain += record->is_forced == 0 && !cpti_is_fragment(record);
     sums->forced += record->is_forced != 0;
     sums->fragments += cpti_is_fragment(record);
     sums->evidence[cpti_record_evidence(record)]++;
@@ -111,6 +125,39 @@ static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
 
 /* --- Files --- */
 
+/* Says what is wrong with @input, which does not begin as anything that is known. */
+static int refuse_other(const struct cpti_input *input,
+                        const struct cpti_log_walk *walk)
+{
+    const struct cpti_at at = {.file = cpti_input_name(input)};
+
+    return walk->record_count == 0
+               ? cpti_failed_at(at, "is neither a path log, a graph log, a tree nor "
+                                    "spans, or its beginning is damaged")
+               : cpti_failed_at(at, "its beginning is damaged" CPTI_HINT
+                                    "'cpt log --check' says where");
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t bytes = strlen(name);
+    const size_t end_bytes = strlen(end);
+
+    return bytes > end_bytes && strcmp(name + bytes - end_bytes, end) == 0;
+}
+
+/* The name tells profiles from what else gzip may have compressed. */
+static int refuse_gzip(const struct cpti_input *input)
+{
+    return ends_with(input->path, ".pb.gz")
+               ? cpti_refuse_gzip(input)
+               : cpti_failed_at(
+                     (struct cpti_at){.file = cpti_input_name(input)},
+                     "is compressed by gzip, and not named as spans (*.json.gz) or a "
+                     "profile (*.pb.gz)" CPTI_HINT
+                     "name it so, or decompress it by 'gzip -d'");
+}
+
 /* Reads the records of @part, or of the whole @input if it is NULL, up to @bytes_max.
  * How many it met is in *@count. enum cpti_exit. */
 static int walk_part(struct cpti_about *about, struct cpti_input *input,
@@ -121,6 +168,7 @@ static int walk_part(struct cpti_about *about, struct cpti_input *input,
     struct cpti_log_walk walk = {.input = input,
                                  .part = part,
                                  .has_graphs = is_graphs,
+                                 .is_quiet = input->kind == CPTI_INPUT_OTHER,
                                  .record = is_graphs ? add_graph : add_path,
                                  .context = about};
     int status = CPTI_EXIT_DONE;
@@ -131,6 +179,9 @@ static int walk_part(struct cpti_about *about, struct cpti_input *input,
     status = cpti_log_walk(&walk);
     about->all_bytes += input->read_bytes - about->start_bytes;
     *count = walk.record_count;
+    if (walk.is_quiet && walk.damage_count != 0) {
+        status = refuse_other(input, &walk);
+    }
     if (about->is_cut && walk.damage_count == 0) {
         status = CPTI_EXIT_DONE;
     }
@@ -186,6 +237,15 @@ static int walk_log(struct cpti_about *about, struct cpti_input *input)
     return status;
 }
 
+/* Keeps the path of a tree, the first or the last one. */
+static void note_tree(struct cpti_about *about, const char *path)
+{
+    const size_t at = about->trees[0] != NULL;
+
+    free(about->trees[at]);
+    about->trees[at] = strdup(path);
+}
+
 static int read_tree(struct cpti_about *about, struct cpti_input *input)
 {
     struct cpti_about_sums *sums = &about->sums[about->kind];
@@ -202,7 +262,10 @@ static int read_tree(struct cpti_about *about, struct cpti_input *input)
             entry != NULL ? service_of(about, cpt_bytes_of(entry)) : NULL;
 
         if (service != NULL) {
-            service->entered[CPTI_ABOUT_TREES] += cpt_tree_request_count(tree);
+            service->of[CPTI_ABOUT_TREES].entered += cpt_tree_request_count(tree);
+        }
+        if (cpt_tree_request_count(tree) != 0) {
+            note_tree(about, input->path);
         }
         sums->records += cpt_tree_request_count(tree);
         sums->read += cpt_tree_request_count(tree);
@@ -231,7 +294,7 @@ static int read_file(struct cpti_about *about, const char *path)
     if (about->all_bytes > ALL_BYTES_MAX) {
         about->sums[kind].is_least = true;
     } else if (input.kind == CPTI_INPUT_GZIP) {
-        status = cpti_refuse_gzip(&input);
+        status = refuse_gzip(&input);
     } else if (kind == CPTI_ABOUT_TREES) {
         status = read_tree(about, &input);
     } else {
@@ -245,6 +308,7 @@ static int read_file(struct cpti_about *about, const char *path)
 static int read_found(struct cpti_about *about, const struct cpti_command *kinds,
                       struct cpti_messages *messages, size_t *count)
 {
+    struct cpti_messages *before = cpti_messages();
     struct cpti_arguments files = {.command = kinds,
                                    .operands = calloc(2, sizeof(char *))};
     int status = CPTI_EXIT_DONE;
@@ -254,9 +318,9 @@ static int read_found(struct cpti_about *about, const struct cpti_command *kinds
         return cpti_failed("out of memory");
     }
     files.operands[files.operand_count++] = about->name;
-    cpti_messages_to(messages);
+    cpti_messages_to(messages != NULL ? messages : before);
     status = cpti_folders_open(&files);
-    cpti_messages_to(NULL);
+    cpti_messages_to(before);
     *count = status == CPTI_EXIT_DONE ? files.operand_count : 0;
     for (size_t i = 0; i < *count; i++) {
         status = cpti_exit_last(status, read_file(about, files.operands[i]));
@@ -265,25 +329,35 @@ static int read_found(struct cpti_about *about, const struct cpti_command *kinds
     return status;
 }
 
-/* All files of the folder: logs of both kinds, then trees. What has neither is told as
- * of one without path logs. */
+/* The same; says what kept it from finding any. */
+static int read_kinds(struct cpti_about *about, const struct cpti_command *kinds)
+{
+    struct cpti_messages silence = {.is_silent = true};
+    size_t count = 0;
+    const int status = read_found(about, kinds, &silence, &count);
+
+    return count != 0 ? status : read_found(about, kinds, NULL, &count);
+}
+
+/* All files of the folder: logs of both kinds, then trees. */
 static int read_folder(struct cpti_about *about)
 {
     static const struct cpti_command logs = {.has_log_folders = true};
     static const struct cpti_command trees = {.has_tree_folders = true};
-    struct cpti_messages silence = {.is_silent = true};
-    size_t log_count = 0;
-    size_t tree_count = 0;
-    int of_logs = CPTI_EXIT_DONE;
-    int of_trees = CPTI_EXIT_DONE;
+    const unsigned has = cpti_folder_has(about->name);
+    int status = CPTI_EXIT_DONE;
 
-    of_logs = read_found(about, &logs, &silence, &log_count);
-    of_trees = read_found(about, &trees, &silence, &tree_count);
-    if (log_count == 0 && tree_count == 0) {
-        return read_found(about, &logs, NULL, &log_count);
+    about->has_spans = (has & CPTI_HAS_SPANS) != 0;
+    if ((has & (CPTI_HAS_LOGS | CPTI_HAS_GRAPHS | CPTI_HAS_NAMED_LOGS)) != 0) {
+        status = read_kinds(about, &logs);
     }
-    return cpti_exit_last(log_count != 0 ? of_logs : CPTI_EXIT_DONE,
-                          tree_count != 0 ? of_trees : CPTI_EXIT_DONE);
+    if ((has & (CPTI_HAS_TREES | CPTI_HAS_NAMED_TREES)) != 0) {
+        status = cpti_exit_last(status, read_kinds(about, &trees));
+    }
+    return (has & ~(unsigned)CPTI_HAS_SPANS) != 0
+               ? status
+               : cpti_failed_at((struct cpti_at){.file = cpti_quoted(about->name)},
+                                "has no path log, graph log, tree or file of spans");
 }
 
 /* What is spans becomes a private path log; of many bytes only the beginning, and what
@@ -291,20 +365,25 @@ static int read_folder(struct cpti_about *about)
 static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
 {
     struct cpti_messages silence = {.is_silent = true};
+    struct cpti_messages *before = cpti_messages();
     bool is_cut = false;
     struct stat state;
     int status = CPTI_EXIT_DONE;
 
-    if (strcmp(about->name, "-") != 0 && stat(about->name, &state) == 0) {
+    about->is_used_up = strcmp(about->name, "-") == 0;
+    if (!about->is_used_up && stat(about->name, &state) == 0) {
         about->is_folder = S_ISDIR(state.st_mode);
+        about->is_used_up = !about->is_folder && !S_ISREG(state.st_mode);
         if (S_ISREG(state.st_mode) && state.st_size > WHOLE_BYTES_MAX) {
             is_cut = true;
             cpti_inputs_cut(WHOLE_BYTES_MAX);
         }
     }
-    cpti_messages_to(is_cut ? &silence : NULL);
+    if (is_cut) {
+        cpti_messages_to(&silence);
+    }
     status = cpti_span_logs_open(files, false);
-    cpti_messages_to(NULL);
+    cpti_messages_to(before);
     cpti_inputs_cut(0);
     about->is_spans = files->operands[0] != about->name;
     about->sums[CPTI_ABOUT_LOGS].is_least = about->is_spans && is_cut;
@@ -313,9 +392,47 @@ static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
 
 enum cpti_about_kind cpti_about_kind(const struct cpti_about *about)
 {
-    return about->sums[CPTI_ABOUT_LOGS].files != 0     ? CPTI_ABOUT_LOGS
-           : about->sums[CPTI_ABOUT_GRAPHS].files != 0 ? CPTI_ABOUT_GRAPHS
-                                                       : CPTI_ABOUT_TREES;
+    const struct cpti_about_sums *sums = about->sums;
+
+    for (unsigned least = 0; least < 3; least++) {
+        for (unsigned kind = 0; kind < CPTI_ABOUT_KINDS; kind++) {
+            const bool is_enough = kind == CPTI_ABOUT_LOGS ? sums[kind].read != 0
+                                                           : sums[kind].requests != 0;
+
+            if (least == 0   ? is_enough
+                : least == 1 ? sums[kind].read != 0
+                             : sums[kind].files != 0) {
+                return kind;
+            }
+        }
+    }
+    return CPTI_ABOUT_LOGS;
+}
+
+/* A log of inner services is of use beside those of the others, in one folder. */
+static void read_whole(struct cpti_about *about)
+{
+    struct cpti_messages silence = {.is_silent = true};
+    struct cpti_messages *before = cpti_messages();
+    const char *slash = strrchr(about->name, '/');
+    struct cpti_about *whole = calloc(1, sizeof *whole);
+    char *name = slash == about->name ? strdup("/")
+                 : slash != NULL ? strndup(about->name, (size_t)(slash - about->name))
+                                 : strdup(".");
+
+    about->whole = whole;
+    about->whole_name = name;
+    if (whole == NULL || name == NULL) {
+        return;
+    }
+    whole->name = name;
+    whole->is_folder = true;
+    whole->names = cpt_names_new(NULL);
+    cpti_messages_to(&silence);
+    if (whole->names != NULL) {
+        (void)read_folder(whole);
+    }
+    cpti_messages_to(before);
 }
 
 int cpti_about_read(struct cpti_about *about, const struct cpti_command *command)
@@ -323,6 +440,7 @@ int cpti_about_read(struct cpti_about *about, const struct cpti_command *command
     const char *operand[] = {about->name, NULL};
     struct cpti_arguments files = {
         .command = command, .operands = operand, .operand_count = 1};
+    const struct cpti_about_sums *graphs = &about->sums[CPTI_ABOUT_GRAPHS];
     int status = CPTI_EXIT_DONE;
 
     about->names = cpt_names_new(NULL);
@@ -331,12 +449,25 @@ int cpti_about_read(struct cpti_about *about, const struct cpti_command *command
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    return about->is_folder && !about->is_spans ? read_folder(about)
-                                                : read_file(about, operand[0]);
+    if (about->is_folder && !about->is_spans) {
+        return read_folder(about);
+    }
+    status = read_file(about, operand[0]);
+    if (graphs->read != 0 && graphs->requests == 0 && !about->is_used_up) {
+        read_whole(about);
+    }
+    return status;
 }
 
 void cpti_about_deinit(struct cpti_about *about)
 {
+    if (about->whole != NULL) {
+        cpti_about_deinit(about->whole);
+    }
+    free(about->whole);
+    free(about->whole_name);
+    free(about->trees[0]);
+    free(about->trees[1]);
     cpt_names_free(about->names);
     cpt_alloc_free(NULL, about->services);
 }

@@ -36,9 +36,12 @@ struct cpti_about_sums {
     uint64_t records;  /* also those that were not read */
     uint64_t read;     /* all below is of these */
     uint64_t requests; /* with those whose tracing was forced, and fragments */
+    uint64_t plain;    /* requests that are neither */
     uint64_t forced;
     uint64_t fragments;
-    uint64_t inner; /* records of inner services, no requests */
+    uint64_t nameless;   /* requests that entered at a service without a name */
+    uint64_t inner;      /* records of inner services, no requests */
+    uint64_t background; /* records of work after an answer, no requests either */
     /* of requests, by enum cpt_evidence; trees have none */
     uint64_t evidence[CPT_EVIDENCE_COUNT];
     uint64_t first_ns; /* Unix time; 0: not known */
@@ -46,16 +49,31 @@ struct cpti_about_sums {
     bool is_least; /* there are more records */
 };
 
+/* Of one service. */
+struct cpti_about_counts {
+    uint64_t entered;       /* requests */
+    uint64_t entered_plain; /* neither forced nor fragments */
+    uint64_t records;       /* with those as an inner service */
+    uint64_t plain;         /* records that are neither forced nor fragments */
+    uint64_t forced;
+    uint64_t fragments;
+};
+
 struct cpti_about_service {
-    uint64_t entered[CPTI_ABOUT_KINDS]; /* requests */
-    uint64_t inner[CPTI_ABOUT_KINDS];   /* records of its own */
+    struct cpti_about_counts of[CPTI_ABOUT_KINDS];
 };
 
 /* Set `name`; the rest is zero at first. */
 struct cpti_about {
     const char *name; /* a path, or "-" */
     bool is_folder;
-    bool is_spans; /* its path log was made of them */
+    bool is_used_up; /* standard input or a pipe: nothing can read it again */
+    bool is_spans;   /* its path log was made of them */
+    bool has_spans;  /* a folder that has some, although it is none of spans */
+    char *trees[2];  /* of a folder: the first and the last one */
+    /* of a graph log of inner services: its folder, if requests are there */
+    struct cpti_about *whole;
+    char *whole_name;
     struct cpti_about_sums sums[CPTI_ABOUT_KINDS];
     struct cpt_names *names;             /* of services */
     struct cpti_about_service *services; /* by number of the name */
@@ -74,7 +92,7 @@ struct cpti_about {
 int cpti_about_read(struct cpti_about *about, const struct cpti_command *command);
 void cpti_about_deinit(struct cpti_about *about);
 
-/* The kind of most interest that has files. */
+/* The kind of most interest that has files; of those that have records, if any. */
 enum cpti_about_kind cpti_about_kind(const struct cpti_about *about);
 
 #endif

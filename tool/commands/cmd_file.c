@@ -19,165 +19,243 @@
 
 enum {
     SERVICES_SHOWN_MAX = 12,
-    WORD_BYTES = 4 * 4096 + 8, /* a path for a shell, each byte of it escaped */
-    LINE_BYTES = 3 * WORD_BYTES
+    WORD_BYTES = 4 * 4096 + 32, /* a path for a shell, each byte of it escaped */
+    NAME_BYTES = WORD_BYTES - 64,
+    LINE_BYTES = 4 * WORD_BYTES
 };
 
 static const char *const kind_words[] = {"path log", "graph log", "tree"};
 
 /* --- What comes next --- */
 
-/* Writes @name as one word for a shell. */
-static void put_word(const char *name, char text[WORD_BYTES])
+/* What a shell takes as it is. */
+static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./+@%:,-";
+
+/* Whether put_path() can write @path: the end of $(…) loses line feeds. */
+static bool is_path(const char *path)
 {
-    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./+@%:,-";
-    /* as a terminal shows it; else with escapes, which bash and zsh know */
-    const bool is_shown = strcmp(cpti_printable(cpt_bytes_of(name)), name) == 0;
-    size_t used = 0;
+    const size_t bytes = strlen(path);
 
-    if (strlen(name) > (WORD_BYTES - 8) / 4) {
-        name = "FILE";
-    }
-    used = (size_t)snprintf(text, WORD_BYTES, "%s",
-                            name[0] == '-' && name[1] != '\0' ? "./" : "");
-    if (name[0] != '\0' && strspn(name, plain) == strlen(name)) {
-        (void)snprintf(text + used, WORD_BYTES - used, "%s", name);
-        return;
-    }
-    used +=
-        (size_t)snprintf(text + used, WORD_BYTES - used, "%s'", is_shown ? "" : "$");
-    for (; *name != '\0'; name++) {
-        char *to = text + used;
-        const size_t left = WORD_BYTES - used;
-
-        if (is_shown ? *name != '\'' : strchr(plain, *name) != NULL) {
-            used += (size_t)snprintf(to, left, "%c", *name);
-        } else if (is_shown) {
-            used += (size_t)snprintf(to, left, "'\\''");
-        } else {
-            used += (size_t)snprintf(to, left, "\\x%02x", (unsigned char)*name);
-        }
-    }
-    (void)snprintf(text + used, WORD_BYTES - used, "'");
+    return bytes != 0 && bytes <= (WORD_BYTES - 32) / 4 && path[bytes - 1] != '\n';
 }
 
-/* A command line that goes on with the file. */
+/* Writes @name, all of it visible, as one word for a shell. */
+static void put_quoted(const char *name, char *text, size_t room)
+{
+    size_t used = 0;
+
+    if (name[0] != '\0' && strspn(name, safe) == strlen(name)) {
+        (void)snprintf(text, room, "%s", name);
+        return;
+    }
+    used = (size_t)snprintf(text, room, "'");
+    for (; *name != '\0'; name++) {
+        used +=
+            (size_t)snprintf(text + used, room - used, *name == '\'' ? "%s" : "%.1s",
+                             *name == '\'' ? "'\\''" : name);
+    }
+    (void)snprintf(text + used, room - used, "'");
+}
+
+/* Writes @path as one word that every POSIX shell takes and that is visible: printf
+ * makes bytes which are not. */
+static void put_path(const char *path, char text[WORD_BYTES])
+{
+    size_t used = 0;
+
+    if (!is_path(path)) {
+        path = "FILE";
+    }
+    used = (size_t)snprintf(text, WORD_BYTES, "%s",
+                            path[0] == '-' && path[1] != '\0' ? "./" : "");
+    if (strcmp(cpti_printable(cpt_bytes_of(path)), path) == 0) {
+        put_quoted(path, text + used, WORD_BYTES - used);
+        return;
+    }
+    used += (size_t)snprintf(text + used, WORD_BYTES - used, "\"$(printf '");
+    for (; *path != '\0'; path++) {
+        const bool is_plain = *path != '%' && strchr(safe, *path) != NULL;
+
+        used += (size_t)snprintf(text + used, WORD_BYTES - used,
+                                 is_plain ? "%c" : "\\%03o", (unsigned char)*path);
+    }
+    (void)snprintf(text + used, WORD_BYTES - used, "')\"");
+}
+
+/* What a command line ends with. */
+enum operand { THE_FILE, THE_TREE, TWO_TREES };
+
+/* A command line. */
 struct next {
     const char *command;
     const char *options;
-    bool selects;        /* it takes --entry and --include-… */
-    const char *instead; /* of the file; NULL: the file */
+    enum cpti_about_kind selects; /* it takes --entry and --include-… for these */
+    enum operand operand;
 };
 
 enum { NEXT_COUNT = 3 };
 
 static const struct next next_of_paths[NEXT_COUNT] = {
-    {"report", "", true, NULL},
-    {"show", "--slowest ", true, NULL},
-    {"contention", "", true, NULL}};
+    {"report", "", CPTI_ABOUT_LOGS, THE_FILE},
+    {"show", "--slowest ", CPTI_ABOUT_LOGS, THE_FILE},
+    {"contention", "", CPTI_ABOUT_LOGS, THE_FILE}};
+/* what was waited for is not known: no locks */
+static const struct next next_of_inferred[NEXT_COUNT] = {
+    {"report", "", CPTI_ABOUT_LOGS, THE_FILE},
+    {"show", "--slowest ", CPTI_ABOUT_LOGS, THE_FILE},
+    {"folded", "", CPTI_ABOUT_LOGS, THE_FILE}};
 static const struct next next_of_spans[NEXT_COUNT] = {
-    {"report", "", true, NULL}, {"slack", "", true, NULL}, {"web", "", false, NULL}};
-static const struct next next_of_both[NEXT_COUNT] = {{"report", "", true, NULL},
-                                                     {"show", "--slowest ", true, NULL},
-                                                     {"slack", "", false, NULL}};
+    {"report", "", CPTI_ABOUT_LOGS, THE_FILE},
+    {"slack", "", CPTI_ABOUT_LOGS, THE_FILE},
+    {"web", "", CPTI_ABOUT_KINDS, THE_FILE}};
+static const struct next next_of_both[NEXT_COUNT] = {
+    {"report", "", CPTI_ABOUT_LOGS, THE_FILE},
+    {"show", "--slowest ", CPTI_ABOUT_LOGS, THE_FILE},
+    {"slack", "", CPTI_ABOUT_GRAPHS, THE_FILE}};
 static const struct next next_of_graphs[NEXT_COUNT] = {
-    {"slack", "", true, NULL},
-    {"busy", "", true, NULL},
-    {"whatif", "--sweep 50% ", true, NULL}};
+    {"slack", "", CPTI_ABOUT_GRAPHS, THE_FILE},
+    {"busy", "", CPTI_ABOUT_GRAPHS, THE_FILE},
+    {"whatif", "--sweep 50% ", CPTI_ABOUT_GRAPHS, THE_FILE}};
 static const struct next next_of_tree[NEXT_COUNT] = {
-    {"report", "", false, NULL},
-    {"web", "", false, NULL},
-    {"pprof", "-o profile.pb.gz ", false, NULL}};
+    {"report", "", CPTI_ABOUT_KINDS, THE_TREE},
+    {"web", "", CPTI_ABOUT_KINDS, THE_TREE},
+    {"folded", "", CPTI_ABOUT_KINDS, THE_TREE}};
 static const struct next next_of_trees[NEXT_COUNT] = {
-    {"merge", "-o all.cpttree ", false, NULL},
-    {"report", "", false, "all.cpttree"},
-    {"web", "", false, "all.cpttree"}};
+    {"report", "", CPTI_ABOUT_KINDS, THE_TREE},
+    {"diff", "", CPTI_ABOUT_KINDS, TWO_TREES},
+    {"web", "", CPTI_ABOUT_KINDS, THE_TREE}};
 
+/* How many services requests entered at. */
+static size_t entry_count(const struct cpti_about *about, enum cpti_about_kind kind)
+{
+    size_t count = about->sums[kind].nameless != 0;
+
+    for (cpt_name_id i = 0; i < about->service_count; i++) {
+        count += about->services[i].of[kind].entered != 0;
+    }
+    return count;
+}
+
+static bool is_better(const struct cpti_about_counts *one,
+                      const struct cpti_about_counts *other, bool has_requests)
+{
+    const uint64_t plain = has_requests ? one->entered_plain : one->plain;
+    const uint64_t other_plain = has_requests ? other->entered_plain : other->plain;
+
+    if (plain != other_plain) {
+        return plain > other_plain;
+    }
+    return has_requests ? one->entered > other->entered : one->records > other->records;
+}
+
+/* The service where most requests entered that are a sample, or else most requests; if
+ * none did, the one with most records. NULL: there is none with a name. */
+static const struct cpti_about_service *main_service(const struct cpti_about *about,
+                                                     enum cpti_about_kind kind)
+{
+    const bool has_requests = about->sums[kind].requests != 0;
+    const struct cpti_about_counts none = {0};
+    const struct cpti_about_service *best = NULL;
+
+    for (cpt_name_id i = 0; i < about->service_count; i++) {
+        const struct cpti_about_service *service = &about->services[i];
+
+        best = is_better(&service->of[kind], best != NULL ? &best->of[kind] : &none,
+                         has_requests)
+                   ? service
+                   : best;
+    }
+    return best;
+}
+
+/* The one that --entry has to choose, or NULL. */
+static const struct cpti_about_service *entry_of(const struct cpti_about *about,
+                                                 enum cpti_about_kind kind)
+{
+    return about->sums[kind].requests == 0 || entry_count(about, kind) > 1
+               ? main_service(about, kind)
+               : NULL;
+}
+
+/* NULL: nothing that would work. */
 static const struct next *next_of(const struct cpti_about *about)
 {
     const enum cpti_about_kind kind = cpti_about_kind(about);
     const struct cpti_about_sums *logs = &about->sums[CPTI_ABOUT_LOGS];
 
     if (kind == CPTI_ABOUT_TREES) {
-        return about->is_folder ? next_of_trees : next_of_tree;
+        return about->trees[1] != NULL && entry_count(about, kind) <= 1 ? next_of_trees
+                                                                        : next_of_tree;
     }
     if (kind == CPTI_ABOUT_GRAPHS) {
-        return next_of_graphs;
+        return about->sums[kind].requests != 0 ? next_of_graphs : NULL;
     }
-    if (about->sums[CPTI_ABOUT_GRAPHS].files != 0) {
+    if (logs->requests == 0 && main_service(about, kind) == NULL) {
+        return NULL;
+    }
+    if (about->sums[CPTI_ABOUT_GRAPHS].requests != 0) {
         return next_of_both;
     }
-    return about->is_spans || logs->evidence[CPT_EVIDENCE_RECORDED] == 0
-               ? next_of_spans
-               : next_of_paths;
+    if (about->is_spans) {
+        return next_of_spans;
+    }
+    return logs->evidence[CPT_EVIDENCE_RECORDED] != 0 ? next_of_paths
+                                                      : next_of_inferred;
 }
 
-/* Where most requests entered; if none did, whose own records are most. *@is_one: there
- * is no other such service. */
-static cpt_name_id main_service(const struct cpti_about *about, bool *is_one)
+/* What the lines are about. */
+static const struct cpti_about *next_about(const struct cpti_about *about)
 {
-    const bool has_requests = about->sums[CPTI_ABOUT_LOGS].requests != 0;
-    cpt_name_id best = 0;
-    uint64_t most = 0;
-    size_t count = 0;
-
-    for (cpt_name_id i = 0; i < about->service_count; i++) {
-        const struct cpti_about_service *service = &about->services[i];
-        const uint64_t requests = has_requests ? service->entered[CPTI_ABOUT_LOGS]
-                                               : service->inner[CPTI_ABOUT_LOGS];
-
-        count += requests != 0;
-        best = requests > most ? i : best;
-        most = requests > most ? requests : most;
-    }
-    *is_one = count <= 1;
-    return best;
+    return about->whole != NULL && next_of(about->whole) != NULL ? about->whole : about;
 }
 
 /* Options without which no request would count. */
-static void put_options(const struct cpti_about *about, char text[WORD_BYTES])
+static void put_options(const struct cpti_about *about, enum cpti_about_kind kind,
+                        char text[WORD_BYTES])
 {
-    const enum cpti_about_kind kind = cpti_about_kind(about);
     const struct cpti_about_sums *sums = &about->sums[kind];
+    const struct cpti_about_service *service = entry_of(about, kind);
+    const struct cpti_about_counts of_all = {
+        .plain = sums->plain, .forced = sums->forced, .fragments = sums->fragments};
+    const struct cpti_about_counts *counts =
+        service != NULL ? &service->of[kind] : &of_all;
     size_t used = 0;
-    bool is_one = true;
-    const cpt_name_id service = main_service(about, &is_one);
 
     text[0] = '\0';
-    if (kind == CPTI_ABOUT_LOGS && (!is_one || sums->requests == 0)) {
-        char name[CPT_NAME_BYTES_MAX + 1];
-        char word[WORD_BYTES];
-        const struct cpt_bytes bytes = cpt_names_at(about->names, service);
+    if (service != NULL) {
+        const struct cpt_bytes name =
+            cpt_names_at(about->names, (cpt_name_id)(service - about->services));
+        const char *shown = cpti_quoted_bytes(name); /* --entry knows it so, too */
+        char word[NAME_BYTES];
 
-        (void)snprintf(name, sizeof name, "%.*s", (int)bytes.bytes, bytes.data);
-        put_word(name, word);
-        used = (size_t)snprintf(text, WORD_BYTES, "--entry %s ", word);
+        put_quoted(shown, word, sizeof word);
+        used = (size_t)snprintf(text, WORD_BYTES, "--entry%c%s ",
+                                shown[0] == '-' ? '=' : ' ', word);
     }
-    if (sums->requests != 0 && sums->forced + sums->fragments >= sums->requests) {
+    if (counts->plain == 0) {
         (void)snprintf(text + used, WORD_BYTES - used, "%s%s",
-                       sums->forced != 0 ? "--include-forced " : "",
-                       sums->fragments != 0 ? "--include-fragments " : "");
+                       counts->forced != 0 ? "--include-forced " : "",
+                       counts->fragments != 0 ? "--include-fragments " : "");
     }
 }
 
-/* What @next is given: the file, or what has the rest of its requests. */
 static void put_operand(const struct cpti_about *about, const struct next *next,
-                        char text[WORD_BYTES])
+                        char text[2 * WORD_BYTES])
 {
-    const char *slash = strrchr(about->name, '/');
-    char folder[4096];
+    size_t used = 0;
 
-    if (next->instead == NULL && cpti_about_kind(about) == CPTI_ABOUT_GRAPHS &&
-        !about->is_folder && about->sums[CPTI_ABOUT_GRAPHS].requests == 0 &&
-        strlen(about->name) <
-            sizeof folder) { /* the requests entered at another service */
-        (void)snprintf(folder, sizeof folder, "%.*s",
-                       slash != NULL ? (int)(slash - about->name) : 1,
-                       slash != NULL ? about->name : ".");
-        put_word(folder[0] != '\0' ? folder : "/", text);
+    if (about->is_used_up) {
+        (void)snprintf(text, WORD_BYTES, "FILE");
+    } else if (next->operand == THE_FILE || about->trees[0] == NULL) {
+        put_path(about->name, text);
     } else {
-        put_word(next->instead != NULL ? next->instead : about->name, text);
+        put_path(about->trees[0], text);
+        used = strlen(text);
+        if (next->operand == TWO_TREES) {
+            text[used++] = ' ';
+            put_path(about->trees[1], text + used);
+        }
     }
 }
 
@@ -194,13 +272,15 @@ static const struct cpti_command *command_of(const struct next *next)
 static void put_next(const struct cpti_about *about, const struct next *next,
                      char text[LINE_BYTES])
 {
-    char options[WORD_BYTES];
-    char operand[WORD_BYTES];
+    char options[WORD_BYTES] = "";
+    char operand[2 * WORD_BYTES];
 
-    put_options(about, options);
+    if (next->selects != CPTI_ABOUT_KINDS) {
+        put_options(about, next->selects, options);
+    }
     put_operand(about, next, operand);
     (void)snprintf(text, LINE_BYTES, "cpt %s %s%s%s", next->command, next->options,
-                   next->selects ? options : "", operand);
+                   options, operand);
 }
 
 /* --- Printing --- */
@@ -273,6 +353,7 @@ static void print_sums(const struct cpti_about_sums *sums, enum cpti_about_kind 
     (void)printf("requests   %" PRIu64, sums->requests);
     print_count(sums->forced, "of them forced");
     print_count(sums->fragments, "of them fragments");
+    print_count(sums->background, "records of work after an answer");
     print_count(sums->inner, kind == CPTI_ABOUT_GRAPHS
                                  ? "runs that answered other services"
                                  : "records of inner services");
@@ -302,8 +383,8 @@ static void print_services(const struct cpti_about *about)
     for (cpt_name_id i = 0; i < count && i < SERVICES_SHOWN_MAX; i++) {
         (void)printf("%s%s", i == 0 ? "" : ", ",
                      cpti_quoted_bytes(cpt_names_at(about->names, i)));
-        if (about->services[i].entered[kind] != 0) {
-            (void)printf(" (%" PRIu64 " entered)", about->services[i].entered[kind]);
+        if (about->services[i].of[kind].entered != 0) {
+            (void)printf(" (%" PRIu64 " entered)", about->services[i].of[kind].entered);
         }
     }
     if (count > SERVICES_SHOWN_MAX) {
@@ -312,27 +393,60 @@ static void print_services(const struct cpti_about *about)
     (void)printf("\n");
 }
 
-static void print(const struct cpti_about *about)
+/* The kinds that are there, the one of most interest first. Returns their number. */
+static size_t kinds_of(const struct cpti_about *about,
+                       enum cpti_about_kind kinds[CPTI_ABOUT_KINDS])
 {
-    print_title(about);
+    size_t count = 0;
+
+    kinds[count++] = cpti_about_kind(about);
     for (unsigned kind = 0; kind < CPTI_ABOUT_KINDS; kind++) {
-        if (about->sums[kind].files != 0) {
-            (void)printf("\n");
-            if (kind != cpti_about_kind(about)) {
-                (void)printf("of the %ss:\n", kind_words[kind]);
-            }
-            print_sums(&about->sums[kind], kind);
+        if (about->sums[kind].files != 0 && kind != (unsigned)kinds[0]) {
+            kinds[count++] = kind;
         }
     }
-    print_services(about);
-    (void)printf("\nnext:\n");
+    return count;
+}
+
+static void print_next(const struct cpti_about *about)
+{
+    const struct next *next = next_of(about);
+
+    if (next == NULL && cpti_about_kind(about) == CPTI_ABOUT_GRAPHS) {
+        (void)printf("\nnext: put the graph log of the service where the requests "
+                     "entered beside this\none; without it, there is no request\n");
+        return;
+    }
+    if (next == NULL) {
+        (void)printf("\nnext: nothing, as there is no request\n");
+        return;
+    }
+    (void)printf(about->is_used_up || !is_path(about->name)
+                     ? "\nnext, with the same in a file FILE:\n"
+                     : "\nnext:\n");
     for (size_t i = 0; i < NEXT_COUNT; i++) {
-        const struct next *next = &next_of(about)[i];
         char line[LINE_BYTES];
 
-        put_next(about, next, line);
-        (void)printf("  %s\n      %s\n", line, command_of(next)->question);
+        put_next(about, &next[i], line);
+        (void)printf("  %s\n      %s\n", line, command_of(&next[i])->question);
     }
+}
+
+static void print(const struct cpti_about *about)
+{
+    enum cpti_about_kind kinds[CPTI_ABOUT_KINDS];
+    const size_t count = kinds_of(about, kinds);
+
+    print_title(about);
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("\n");
+        if (i != 0) {
+            (void)printf("of the %ss:\n", kind_words[kinds[i]]);
+        }
+        print_sums(&about->sums[kinds[i]], kinds[i]);
+    }
+    print_services(about);
+    print_next(next_about(about));
 }
 
 static void put_time(struct cpti_json *json, const char *key, uint64_t unix_ns)
@@ -379,48 +493,71 @@ static void put_sums(struct cpti_json *json, const struct cpti_about *about,
     cpti_json_close(json);
 }
 
+static void put_services(struct cpti_json *json, const struct cpti_about *about)
+{
+    cpti_json_open(json, "services", '[');
+    for (cpt_name_id i = 0; i < about->service_count; i++) {
+        cpti_json_row(json);
+        cpti_json_open(json, NULL, '{');
+        cpti_json_bytes(json, "service", cpt_names_at(about->names, i));
+        cpti_json_unsigned(json, "requests",
+                           about->services[i].of[cpti_about_kind(about)].entered);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+}
+
+static void put_lines(struct cpti_json *json, const struct cpti_about *about)
+{
+    const struct next *next = next_of(about);
+
+    cpti_json_open(json, "next", '[');
+    for (size_t i = 0; i < NEXT_COUNT && next != NULL; i++) {
+        char line[LINE_BYTES];
+
+        put_next(about, &next[i], line);
+        cpti_json_row(json);
+        cpti_json_open(json, NULL, '{');
+        cpti_json_text(json, "line", line);
+        cpti_json_text(json, "question", command_of(&next[i])->question);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+}
+
 static void put(const struct cpti_about *about)
 {
     struct cpti_json json = {.file = stdout};
+    enum cpti_about_kind kinds[CPTI_ABOUT_KINDS];
+    const size_t count = kinds_of(about, kinds);
 
     cpti_json_open(&json, NULL, '{');
     cpti_json_text(&json, "name", about->name);
     cpti_json_bool(&json, "folder", about->is_folder);
     cpti_json_open(&json, "contents", '[');
-    for (unsigned kind = 0; kind < CPTI_ABOUT_KINDS; kind++) {
-        if (about->sums[kind].files != 0) {
-            cpti_json_row(&json);
-            put_sums(&json, about, kind);
-        }
-    }
-    cpti_json_close(&json);
-    cpti_json_open(&json, "services", '[');
-    for (cpt_name_id i = 0; i < about->service_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_bytes(&json, "service", cpt_names_at(about->names, i));
-        cpti_json_unsigned(&json, "requests",
-                           about->services[i].entered[cpti_about_kind(about)]);
-        cpti_json_close(&json);
+        put_sums(&json, about, kinds[i]);
     }
     cpti_json_close(&json);
-    cpti_json_open(&json, "next", '[');
-    for (size_t i = 0; i < NEXT_COUNT; i++) {
-        const struct next *next = &next_of(about)[i];
-        char line[LINE_BYTES];
-
-        put_next(about, next, line);
-        cpti_json_row(&json);
-        cpti_json_open(&json, NULL, '{');
-        cpti_json_text(&json, "line", line);
-        cpti_json_text(&json, "question", command_of(next)->question);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
+    put_services(&json, about);
+    put_lines(&json, next_about(about));
     cpti_json_close(&json);
 }
 
 /* --- The command --- */
+
+static int no_record(const struct cpti_about *about)
+{
+    const struct cpti_at at = {.file = strcmp(about->name, "-") == 0
+                                           ? "standard input"
+                                           : cpti_quoted(about->name)};
+
+    return about->has_spans
+               ? cpti_failed_at(at, "its logs have no record, and spans beside logs "
+                                    "are not read" CPTI_HINT "give the spans alone")
+               : cpti_failed_at(at, "there is no record");
+}
 
 static int run(const struct cpti_arguments *arguments)
 {
@@ -432,7 +569,7 @@ static int run(const struct cpti_arguments *arguments)
         read += about.sums[kind].read;
     }
     if (read == 0 && status == CPTI_EXIT_DONE) {
-        status = cpti_failed("%s: there is no record", cpti_quoted(about.name));
+        status = no_record(&about);
     } else if (read != 0 && cpti_has(arguments, "json")) {
         put(&about);
     } else if (read != 0) {

@@ -8,9 +8,9 @@ next() # FILE: runs what it says comes next
     [ "$(wc -l <lines)" = 3 ] || echo "$1: $(wc -l <lines) lines"
     while read -r line; do
         case $line in # it serves until it is ended
-        'cpt web '*) line="$(echo "$line" | sed 's/^cpt web/timeout 2 cpt web --port 0/') || [ \$? = 124 ]" ;;
+        'cpt web '*) line="$(printf '%s\n' "$line" | sed 's/^cpt web/timeout 2 cpt web --port 0/') || [ \$? = 124 ]" ;;
         esac
-        bash -c "$line" >out 2>err </dev/null || echo "$line: $? $(cat err)"
+        sh -c "$line" >out 2>err </dev/null || echo "$line: $? $(cat err)"
     done <lines
 }
 mkdir logs graphs trees spans both other
