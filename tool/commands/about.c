@@ -108,13 +108,23 @@ static int add_graph(struct cpti_log_walk *walk, const struct cpt_record *record
     return is_enough(walk->context, walk->input) ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
+/* Whether it can be part of an average. */
+static bool is_weighable(const struct cpt_record *record)
+{
+    static const struct cpti_selection plain;
+
+    return record->is_forced || cpti_selection_weight(&plain, record) != 0;
+}
+
 static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct cpti_about *about = walk->context;
     const struct cpt_path *path = NULL;
     int status = cpti_log_path(walk, record, &path);
 
-    if (path != NULL) {
+    if (path != NULL && !is_weighable(record)) {
+        status = cpti_log_skip(walk, "its sampling probability is not from 2^-28 to 1");
+    } else if (path != NULL) {
         for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
             (void)service_of(about, cpt_path_frame_service(path, i));
         }
@@ -361,8 +371,9 @@ static int read_folder(struct cpti_about *about)
 }
 
 /* What is spans becomes a private path log; of many bytes only the beginning, and what
- * is wrong with its end is not said. */
-static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
+ * is wrong with its end is not said. @is_perhaps: it may be none. */
+static int read_spans(struct cpti_about *about, struct cpti_arguments *files,
+                      bool is_perhaps)
 {
     struct cpti_messages silence = {.is_silent = true};
     struct cpti_messages *before = cpti_messages();
@@ -379,7 +390,7 @@ static int read_spans(struct cpti_about *about, struct cpti_arguments *files)
             cpti_inputs_cut(WHOLE_BYTES_MAX);
         }
     }
-    if (is_cut) {
+    if (is_cut || is_perhaps) {
         cpti_messages_to(&silence);
     }
     status = cpti_span_logs_open(files, false);
@@ -441,12 +452,18 @@ int cpti_about_read(struct cpti_about *about, const struct cpti_command *command
     struct cpti_arguments files = {
         .command = command, .operands = operand, .operand_count = 1};
     const struct cpti_about_sums *graphs = &about->sums[CPTI_ABOUT_GRAPHS];
+    unsigned has = 0;
     int status = CPTI_EXIT_DONE;
 
     about->names = cpt_names_new(NULL);
-    status =
-        about->names != NULL ? read_spans(about, &files) : cpti_failed("out of memory");
-    if (status != CPTI_EXIT_DONE) {
+    if (about->names == NULL) {
+        return cpti_failed("out of memory");
+    }
+    /* beside trees and graph logs there may be JSON that is no spans */
+    has = strcmp(about->name, "-") != 0 ? cpti_folder_has(about->name) : 0;
+    has &= CPTI_HAS_GRAPHS | CPTI_HAS_TREES;
+    status = read_spans(about, &files, has != 0);
+    if (status != CPTI_EXIT_DONE && has == 0) {
         return status;
     }
     if (about->is_folder && !about->is_spans) {

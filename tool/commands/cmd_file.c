@@ -178,6 +178,17 @@ static const struct cpti_about_service *entry_of(const struct cpti_about *about,
                : NULL;
 }
 
+/* Whether @service stands for all spans without one: a path log has a word for them,
+ * which slack does not know. */
+static bool is_unknown(const struct cpti_about *about,
+                       const struct cpti_about_service *service)
+{
+    return service != NULL &&
+           cpt_bytes_equal(
+               cpt_names_at(about->names, (cpt_name_id)(service - about->services)),
+               cpt_bytes_of("unknown"));
+}
+
 /* NULL: nothing that would work. */
 static const struct next *next_of(const struct cpti_about *about)
 {
@@ -197,7 +208,7 @@ static const struct next *next_of(const struct cpti_about *about)
     if (about->sums[CPTI_ABOUT_GRAPHS].requests != 0) {
         return next_of_both;
     }
-    if (about->is_spans) {
+    if (about->is_spans && !is_unknown(about, entry_of(about, kind))) {
         return next_of_spans;
     }
     return logs->evidence[CPT_EVIDENCE_RECORDED] != 0 ? next_of_paths
@@ -422,7 +433,7 @@ static void print_next(const struct cpti_about *about)
         return;
     }
     (void)printf(about->is_used_up || !is_path(about->name)
-                     ? "\nnext, with the same in a file FILE:\n"
+                     ? "\nnext, once it is in a file FILE:\n"
                      : "\nnext:\n");
     for (size_t i = 0; i < NEXT_COUNT; i++) {
         char line[LINE_BYTES];
