@@ -500,6 +500,24 @@ static void make_services(struct maker *maker)
     }
 }
 
+/* B's own records of requests whose tracing was forced. */
+static void make_inner(struct maker *maker)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct cpt_record record = usual_record(i);
+
+        cpt_path_reset(maker->path);
+        record.service = cpt_bytes_of("B");
+        record.entry = cpt_bytes_of("B: Lookup");
+        record.is_local_root = 1;
+        record.is_forced = 1;
+        must(cpt_path_append_ns(
+            maker->path, frame(maker, CPT_FRAME_NONE, "B: Lookup", CPT_KIND_WORK),
+            7000 * US));
+        write_record(maker, &record);
+    }
+}
+
 /* Requests that entered at services with names that are escaped, in turn. */
 static void make_named(struct maker *maker)
 {
@@ -707,7 +725,7 @@ static int make_simple(struct maker *maker, const char *variant)
     (strcmp(variant, #name) == 0 && (make_each(maker, count, set_##name), 1))
     return MAKE(delays) || MAKE(contended) || MAKE(failures) || MAKE(hostile) ||
            MAKE(turned) || MAKE(markup) || MAKE(alike) || MAKE(wide) || MAKE(years) ||
-           MAKE(moved) || MAKE(services) || MAKE(named) || MAKE(pages) ||
+           MAKE(moved) || MAKE(services) || MAKE(inner) || MAKE(named) || MAKE(pages) ||
            MAKE(planted) || MAKE(unsound) || EACH(kept, KEPT_REQUESTS) ||
            EACH(heavy, HEAVY_REQUESTS) || EACH(minutes, MINUTES_REQUESTS) ||
            EACH(users, USERS_REQUESTS) || EACH(visits, VISITS_REQUESTS) ||

@@ -59,16 +59,24 @@ static void add_time(struct cpti_about_sums *sums, uint64_t first_ns, uint64_t l
     sums->last_ns = last_ns > sums->last_ns ? last_ns : sums->last_ns;
 }
 
+/* Whether it counts without options: by its probability, which may be none. */
+static bool is_plain(const struct cpt_record *record)
+{
+    static const struct cpti_selection plain;
+
+    return !record->is_forced && !cpti_is_fragment(record) &&
+           cpti_selection_weight(&plain, record) != 0;
+}
+
 static void add_counts(struct cpti_about_counts *counts,
                        const struct cpt_record *record)
 {
     const bool is_request = record->is_local_root == 0;
-    const bool is_plain = record->is_forced == 0 && !cpti_is_fragment(record);
 
     counts->entered += is_request;
-    counts->entered_plain += is_request && is_plain;
+    counts->entered_plain += is_request && is_plain(record);
     counts->records++;
-    counts->plain += is_plain;
+    counts->plain += is_plain(record);
     counts->forced += record->is_forced != 0;
     counts->fragments += cpti_is_fragment(record);
 }
@@ -89,7 +97,7 @@ static void add_record(struct cpti_about *about, const struct cpt_record *record
     }
     sums->requests++;
     sums->nameless += record->service.bytes == 0;
-    sums->plain += record->is_forced == 0 && !cpti_is_fragment(record);
+    sums->plain += is_plain(record);
     sums->forced += record->is_forced != 0;
     sums->fragments += cpti_is_fragment(record);
     sums->evidence[cpti_record_evidence(record)]++;
@@ -108,23 +116,13 @@ static int add_graph(struct cpti_log_walk *walk, const struct cpt_record *record
     return is_enough(walk->context, walk->input) ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
-/* Whether it can be part of an average. */
-static bool is_weighable(const struct cpt_record *record)
-{
-    static const struct cpti_selection plain;
-
-    return record->is_forced || cpti_selection_weight(&plain, record) != 0;
-}
-
 static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct cpti_about *about = walk->context;
     const struct cpt_path *path = NULL;
     int status = cpti_log_path(walk, record, &path);
 
-    if (path != NULL && !is_weighable(record)) {
-        status = cpti_log_skip(walk, "its sampling probability is not from 2^-28 to 1");
-    } else if (path != NULL) {
+    if (path != NULL) {
         for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
             (void)service_of(about, cpt_path_frame_service(path, i));
         }

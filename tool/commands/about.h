@@ -36,7 +36,7 @@ struct cpti_about_sums {
     uint64_t records;  /* also those that were not read */
     uint64_t read;     /* all below is of these */
     uint64_t requests; /* with those whose tracing was forced, and fragments */
-    uint64_t plain;    /* requests that are neither */
+    uint64_t plain;    /* requests that are neither and have a probability */
     uint64_t forced;
     uint64_t fragments;
     uint64_t nameless;   /* requests that entered at a service without a name */
@@ -52,9 +52,9 @@ struct cpti_about_sums {
 /* Of one service. */
 struct cpti_about_counts {
     uint64_t entered;       /* requests */
-    uint64_t entered_plain; /* neither forced nor fragments */
+    uint64_t entered_plain; /* `plain` ones */
     uint64_t records;       /* with those as an inner service */
-    uint64_t plain;         /* records that are neither forced nor fragments */
+    uint64_t plain;         /* neither forced nor fragments, with a probability */
     uint64_t forced;
     uint64_t fragments;
 };

@@ -178,6 +178,26 @@ static const struct cpti_about_service *entry_of(const struct cpti_about *about,
                : NULL;
 }
 
+/* The records that put_options() selects, if it says what to include. */
+static struct cpti_about_counts counts_of(const struct cpti_about *about,
+                                          enum cpti_about_kind kind)
+{
+    const struct cpti_about_sums *sums = &about->sums[kind];
+    const struct cpti_about_service *service = entry_of(about, kind);
+
+    return service != NULL ? service->of[kind]
+                           : (struct cpti_about_counts){.plain = sums->plain,
+                                                        .forced = sums->forced,
+                                                        .fragments = sums->fragments};
+}
+
+static bool has_any(const struct cpti_about *about, enum cpti_about_kind kind)
+{
+    const struct cpti_about_counts counts = counts_of(about, kind);
+
+    return counts.plain + counts.forced + counts.fragments != 0;
+}
+
 /* Whether @service stands for all spans without one: a path log has a word for them,
  * which slack does not know. */
 static bool is_unknown(const struct cpti_about *about,
@@ -200,9 +220,10 @@ static const struct next *next_of(const struct cpti_about *about)
                                                                         : next_of_tree;
     }
     if (kind == CPTI_ABOUT_GRAPHS) {
-        return about->sums[kind].requests != 0 ? next_of_graphs : NULL;
+        return about->sums[kind].requests != 0 && has_any(about, kind) ? next_of_graphs
+                                                                       : NULL;
     }
-    if (logs->requests == 0 && main_service(about, kind) == NULL) {
+    if (!has_any(about, kind)) {
         return NULL;
     }
     if (about->sums[CPTI_ABOUT_GRAPHS].requests != 0) {
@@ -225,12 +246,8 @@ static const struct cpti_about *next_about(const struct cpti_about *about)
 static void put_options(const struct cpti_about *about, enum cpti_about_kind kind,
                         char text[WORD_BYTES])
 {
-    const struct cpti_about_sums *sums = &about->sums[kind];
     const struct cpti_about_service *service = entry_of(about, kind);
-    const struct cpti_about_counts of_all = {
-        .plain = sums->plain, .forced = sums->forced, .fragments = sums->fragments};
-    const struct cpti_about_counts *counts =
-        service != NULL ? &service->of[kind] : &of_all;
+    const struct cpti_about_counts counts = counts_of(about, kind);
     size_t used = 0;
 
     text[0] = '\0';
@@ -244,10 +261,10 @@ static void put_options(const struct cpti_about *about, enum cpti_about_kind kin
         used = (size_t)snprintf(text, WORD_BYTES, "--entry%c%s ",
                                 shown[0] == '-' ? '=' : ' ', word);
     }
-    if (counts->plain == 0) {
+    if (counts.plain == 0) {
         (void)snprintf(text + used, WORD_BYTES - used, "%s%s",
-                       counts->forced != 0 ? "--include-forced " : "",
-                       counts->fragments != 0 ? "--include-fragments " : "");
+                       counts.forced != 0 ? "--include-forced " : "",
+                       counts.fragments != 0 ? "--include-fragments " : "");
     }
 }
 
@@ -423,13 +440,14 @@ static void print_next(const struct cpti_about *about)
 {
     const struct next *next = next_of(about);
 
-    if (next == NULL && cpti_about_kind(about) == CPTI_ABOUT_GRAPHS) {
+    if (next == NULL && about->sums[CPTI_ABOUT_GRAPHS].requests == 0 &&
+        cpti_about_kind(about) == CPTI_ABOUT_GRAPHS) {
         (void)printf("\nnext: put the graph log of the service where the requests "
                      "entered beside this\none; without it, there is no request\n");
         return;
     }
     if (next == NULL) {
-        (void)printf("\nnext: nothing, as there is no request\n");
+        (void)printf("\nnext: nothing, as no request counts\n");
         return;
     }
     (void)printf(about->is_used_up || !is_path(about->name)

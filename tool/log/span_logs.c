@@ -44,7 +44,7 @@ static const char *name_log(const char *operand)
         return NULL;
     }
     log_count++;
-    cpti_quote_as(path, operand);
+    cpti_quote_as(path, strcmp(operand, "-") == 0 ? "standard input" : operand);
     return path;
 }
 
@@ -169,6 +169,16 @@ unsigned cpti_folder_has(const char *path)
     return folder_has(path, 0);
 }
 
+/* Whether standard input begins as JSON does. What was read of it is put back; of
+ * compressed bytes that would be too much. */
+static bool is_json_input(void)
+{
+    const int first = getc(stdin);
+
+    return first != EOF && ungetc(first, stdin) == first &&
+           (first == '{' || first == '[');
+}
+
 /* A folder with a log is none of spans; @takes_graphs: a graph log is a log. */
 static bool is_spans(const char *operand, bool takes_graphs)
 {
@@ -176,8 +186,10 @@ static bool is_spans(const char *operand, bool takes_graphs)
     struct stat about;
     unsigned has = 0;
 
-    if (strcmp(operand, "-") == 0 || cpti_is_store(operand) ||
-        stat(operand, &about) != 0) {
+    if (strcmp(operand, "-") == 0) {
+        return cpti_command_import.is_in_folder != NULL && is_json_input();
+    }
+    if (cpti_is_store(operand) || stat(operand, &about) != 0) {
         return false;
     }
     has = S_ISDIR(about.st_mode) ? folder_has(operand, other)

@@ -13,7 +13,8 @@
  * graph logs of folders, too, these count as path logs do.
  *
  * Spans are known by their first bytes; if compressed by gzip, as profiles are, by a
- * name such as *.json.gz. All else is left as it is.
+ * name such as *.json.gz; of standard input only JSON is known. All else is left as it
+ * is.
  */
 #ifndef CPTI_CLI_SPAN_LOGS_H
 #define CPTI_CLI_SPAN_LOGS_H
