@@ -479,6 +479,22 @@ static void make_moved(struct maker *maker)
     }
 }
 
+/* A record of B's own. */
+static void make_own(struct maker *maker, unsigned i, int is_forced)
+{
+    struct cpt_record record = usual_record(i);
+
+    cpt_path_reset(maker->path);
+    record.service = cpt_bytes_of("B");
+    record.entry = cpt_bytes_of("B: Lookup");
+    record.is_local_root = 1;
+    record.is_forced = is_forced;
+    must(cpt_path_append_ns(maker->path,
+                            frame(maker, CPT_FRAME_NONE, "B: Lookup", CPT_KIND_WORK),
+                            7000 * US));
+    write_record(maker, &record);
+}
+
 /* The requests of A, and B's own records. */
 static void make_services(struct maker *maker)
 {
@@ -486,36 +502,17 @@ static void make_services(struct maker *maker)
         struct cpt_record record = usual_record(i);
 
         if (i % 2 == 1) {
-            cpt_path_reset(maker->path);
-            record.service = cpt_bytes_of("B");
-            record.entry = cpt_bytes_of("B: Lookup");
-            record.is_local_root = 1;
-            must(cpt_path_append_ns(
-                maker->path, frame(maker, CPT_FRAME_NONE, "B: Lookup", CPT_KIND_WORK),
-                7000 * US));
+            make_own(maker, i, 0);
         } else {
             make_path(maker, i, 0);
+            write_record(maker, &record);
         }
-        write_record(maker, &record);
     }
 }
 
-/* B's own records of requests whose tracing was forced. */
 static void make_inner(struct maker *maker)
 {
-    for (unsigned i = 0; i < 3; i++) {
-        struct cpt_record record = usual_record(i);
-
-        cpt_path_reset(maker->path);
-        record.service = cpt_bytes_of("B");
-        record.entry = cpt_bytes_of("B: Lookup");
-        record.is_local_root = 1;
-        record.is_forced = 1;
-        must(cpt_path_append_ns(
-            maker->path, frame(maker, CPT_FRAME_NONE, "B: Lookup", CPT_KIND_WORK),
-            7000 * US));
-        write_record(maker, &record);
-    }
+    make_own(maker, 0, 1);
 }
 
 /* Requests that entered at services with names that are escaped, in turn. */

@@ -8,9 +8,10 @@
  *      operand    spans/  -- cpt import -->  /proc/PID/fd/3
  *
  * An operand that is a file of spans, or a folder with such files and without a path
- * log, in it and in its subfolders, is imported into a private log, which takes its place. That has no name in any
- * folder, so nothing is left of it, however the process ends. For a command that takes
- * graph logs of folders, too, these count as path logs do.
+ * log, in it and in its subfolders, is imported into a private log, which takes its
+ * place. That has no name in any folder, so nothing is left of it, however the process
+ * ends. For a command that takes graph logs of folders, too, these count as path logs
+ * do.
  *
  * Spans are known by their first bytes; if compressed by gzip, as profiles are, by a
  * name such as *.json.gz; of standard input only JSON is known. All else is left as it
