@@ -299,7 +299,7 @@ static void time_attempts(struct making *making, const struct visit *visit,
     uint64_t issue_ns = 0;
     uint64_t arrive_ns = 0;
     uint64_t before_ns = UINT64_MAX;
-    struct visit_call *last = NULL;
+    struct visit_call *last = call_at(making, numbers, 0);
 
     cut(making, call_at(making, numbers, 0), call_at(making, numbers, 0)->span,
         visit->trace.arrival_ns, visit->trace.response_ns, &issue_ns, &arrive_ns);
@@ -317,7 +317,7 @@ static void time_attempts(struct making *making, const struct visit *visit,
         call->call.issue_ns = issue_ns;
         call->call.arrive_ns = end_ns;
         before_ns = end_ns;
-        last = last == NULL || end_ns >= last->call.arrive_ns ? call : last;
+        last = end_ns >= last->call.arrive_ns ? call : last;
     }
     last->call.arrive_ns = arrive_ns;
 }

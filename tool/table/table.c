@@ -160,9 +160,7 @@ static void print_row(const struct cpti_table *table, const char *const *cells,
     const size_t end = table->column_count - 1;
 
     for (size_t i = 0; i + 1 < table->column_count; i++) {
-        const size_t columns = cpti_text_columns(cells[i]);
-
-        const size_t blanks = table->widths[i] - columns;
+        const size_t blanks = table->widths[i] - cpti_text_columns(cells[i]);
 
         print_blanks(is_left(table, i) ? 0 : blanks);
         (void)fputs(cells[i], stdout);
@@ -201,7 +199,7 @@ int cpti_table_print(struct cpti_table *table)
     size_t gap;
     const size_t last = last_columns(table, &gap);
     const bool is_coloured = cpti_is_coloured();
-    const char *cells[CPTI_TABLE_COLUMNS_MAX];
+    const char *cells[CPTI_TABLE_COLUMNS_MAX] = {NULL};
     const char *shorter = NULL;
     size_t at = 0;
 
