@@ -8,8 +8,14 @@
 
 #include <string.h>
 
-/* What the tool itself says of records: no span may say it. */
+/* What the tool itself says of records, no span may say: these keys, and the id of the
+ * trace. */
 static const char own[] = "cpt.";
+
+static bool is_own(const char *key)
+{
+    return strncmp(key, own, sizeof own - 1) == 0 || strcmp(key, "trace") == 0;
+}
 
 static bool has(const struct cpt_bytes *keys, size_t count, struct cpt_bytes key)
 {
@@ -30,8 +36,7 @@ int cpti_span_tags(const struct cpti_arguments *arguments,
     for (size_t i = 0; (key = cpti_value_at(arguments, "attribute", i)) != NULL; i++) {
         const struct cpt_bytes bytes = cpt_bytes_of(key);
 
-        if (bytes.bytes == 0 || bytes.bytes > CPT_NAME_BYTES_MAX ||
-            strncmp(key, own, sizeof own - 1) == 0) {
+        if (bytes.bytes == 0 || bytes.bytes > CPT_NAME_BYTES_MAX || is_own(key)) {
             return cpti_usage("option '--attribute': '%s' is no key of an attribute "
                               "that a span can give",
                               cpti_quoted(key));

@@ -7,3 +7,4 @@ for key in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do keys="$keys --attribute
 cpt import $keys -o out none.json; echo $?
 cpt report $keys none.json; echo $?
 cpt culprit $keys none.json none.json; echo $?
+cpt import --attribute trace -o out.cptlog spans.json; echo "exit $?"
