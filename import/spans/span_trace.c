@@ -38,9 +38,10 @@ enum {
     MOMENT_NS = 2000,      /* stamps of one moment differ by so much */
     NEIGHBOURS_MAX = 64,   /* calls that ended in one moment, and are compared */
     RECORDS_MAX = 1 << 22, /* visits, calls, waits and arrivals of a trace, each */
-    BEGIN_NS = 1,          /* when the request arrives: 0 would be "not set" */
-    NO_VISIT = UINT32_MAX
+    BEGIN_NS = 1           /* when the request arrives: 0 would be "not set" */
 };
+
+#define NO_VISIT UINT32_MAX
 
 /* A call of a visit. Those of one visit stand side by side. */
 struct visit_call {
