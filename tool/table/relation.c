@@ -430,14 +430,17 @@ static const char *cell_of(const struct cpti_column *column,
 static bool is_among(const char *key, const char *keys)
 {
     const size_t bytes = strlen(key);
-    const char *at = keys;
 
-    while (at != NULL &&
-           (strncmp(at, key, bytes) != 0 || (at[bytes] != ',' && at[bytes] != '\0'))) {
-        at = strchr(at, ',');
-        at += at != NULL;
+    while (strncmp(keys, key, bytes) != 0 ||
+           (keys[bytes] != ',' && keys[bytes] != '\0')) {
+        const char *comma = strchr(keys, ',');
+
+        if (comma == NULL) {
+            return false;
+        }
+        keys = comma + 1;
     }
-    return at != NULL;
+    return true;
 }
 
 /* Adds @row, of which only @keys are known, if that is not NULL. */
