@@ -54,6 +54,7 @@ struct busy {
     struct cpti_kept_options kept;
     struct cpti_kept_counts counts;
     struct cpti_view view;
+    uint64_t bytes_max; /* of the answer; 0: no limit */
 };
 
 /* What is measured of one request. */
@@ -421,7 +422,7 @@ static void put(const struct busy *busy, size_t row_max)
     cpti_json_unsigned(&json, "not_selected", busy->counts.unselected);
     cpti_relation_json(&groups_view, &groups, groups.count, &json);
     cpti_relation_json(&busy->view, &frames, row_max, &json);
-    if (row_max != CPTI_CAPPED_ALL) {
+    if (busy->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest_count(busy, row_max));
         cpti_json_ns(&json, "normalised_ns", rest_of(busy, row_max));
@@ -459,29 +460,23 @@ static int print(const struct busy *busy, size_t row_max)
 
 /* --- The command --- */
 
-/* The context of struct cpti_capped. */
-struct shown {
-    const struct busy *busy;
-    bool is_capped; /* the rest is told */
-};
-
+/* See struct cpti_capped. */
 static int show_rows(void *context, size_t row_max)
 {
-    const struct shown *shown = context;
+    const struct busy *busy = context;
 
-    if (shown->busy->view.format != CPTI_FORMAT_JSON) {
-        return print(shown->busy, row_max);
+    if (busy->view.format != CPTI_FORMAT_JSON) {
+        return print(busy, row_max);
     }
-    put(shown->busy, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
+    put(busy, row_max);
     return CPTI_EXIT_DONE;
 }
 
-static int show(struct busy *busy, uint64_t bytes_max)
+static int show(struct busy *busy)
 {
-    struct shown shown = {busy, bytes_max != 0};
-    const struct cpti_capped capped = {.bytes_max = bytes_max,
+    const struct cpti_capped capped = {.bytes_max = busy->bytes_max,
                                        .print = show_rows,
-                                       .context = &shown,
+                                       .context = busy,
                                        .row_count = busy->rows.count};
 
     if (busy->request_count == 0 || (busy->by != NULL && busy->counts.with_by == 0)) {
@@ -494,14 +489,14 @@ static int show(struct busy *busy, uint64_t bytes_max)
     return cpti_capped_print(&capped);
 }
 
-static int gather(struct busy *busy, uint64_t bytes_max)
+static int gather(struct busy *busy)
 {
     int status = CPTI_EXIT_FAILED;
 
     busy->names = cpt_names_new(NULL);
     if (cpti_tally_init(&busy->rows) && busy->names != NULL) {
         status = cpti_kept_graphs(&busy->kept, &busy->counts);
-        status = cpti_exit_last(status, show(busy, bytes_max));
+        status = cpti_exit_last(status, show(busy));
     } else {
         status = cpti_failed("out of memory");
     }
@@ -513,8 +508,7 @@ static int gather(struct busy *busy, uint64_t bytes_max)
 static int run(const struct cpti_arguments *arguments)
 {
     static struct busy busy; /* large */
-    uint64_t bytes_max = 0;
-    int status = cpti_capped_option(arguments, &bytes_max);
+    int status = CPTI_EXIT_DONE;
 
     busy = (struct busy){.by = cpti_value(arguments, "by"),
                          .kept = {.files = arguments->operands,
@@ -523,6 +517,7 @@ static int run(const struct cpti_arguments *arguments)
                                   .by = cpti_value(arguments, "by"),
                                   .visit = add_graph,
                                   .context = &busy}};
+    status = cpti_capped_option(arguments, &busy.bytes_max);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_view_read(arguments, &relation,
                                 busy.by != NULL ? NULL : SHOWN_OF_ALL, &busy.view);
@@ -531,7 +526,7 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_kept_selection(arguments, &busy.kept.selection);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = gather(&busy, bytes_max);
+        status = gather(&busy);
     }
     cpti_kept_selection_free(busy.kept.selection);
     return status;

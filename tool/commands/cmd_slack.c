@@ -62,6 +62,7 @@ struct slack {
     struct cpti_weights requests;
     uint64_t inexact_count; /* the longest path is not the latency */
     struct cpti_view view;
+    uint64_t bytes_max; /* of the answer; 0: no limit */
     struct cpti_weighted latency;
 };
 
@@ -383,7 +384,7 @@ static void put(const struct slack *slack, size_t row_max)
     cpti_json_unsigned(&json, "inexact", slack->inexact_count);
     put_mean(&json, slack, &slack->latency, latency);
     cpti_relation_json(&slack->view, &rows, row_max, &json);
-    if (row_max != CPTI_CAPPED_ALL) {
+    if (slack->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
         cpti_json_ns(&json, "path_ns",
@@ -416,29 +417,23 @@ static int print(const struct slack *slack, size_t row_max)
 
 /* --- The command --- */
 
-/* The context of struct cpti_capped. */
-struct shown {
-    const struct slack *slack;
-    bool is_capped; /* the rest is told */
-};
-
+/* See struct cpti_capped. */
 static int show_rows(void *context, size_t row_max)
 {
-    const struct shown *shown = context;
+    const struct slack *slack = context;
 
-    if (shown->slack->view.format != CPTI_FORMAT_JSON) {
-        return print(shown->slack, row_max);
+    if (slack->view.format != CPTI_FORMAT_JSON) {
+        return print(slack, row_max);
     }
-    put(shown->slack, shown->is_capped ? row_max : CPTI_CAPPED_ALL);
+    put(slack, row_max);
     return CPTI_EXIT_DONE;
 }
 
-static int show(struct slack *slack, uint64_t bytes_max)
+static int show(struct slack *slack)
 {
-    struct shown shown = {slack, bytes_max != 0};
-    const struct cpti_capped capped = {.bytes_max = bytes_max,
+    const struct cpti_capped capped = {.bytes_max = slack->bytes_max,
                                        .print = show_rows,
-                                       .context = &shown,
+                                       .context = slack,
                                        .row_count = slack->row_count};
 
     if (slack->inexact_count != 0) {
@@ -454,8 +449,7 @@ static int show(struct slack *slack, uint64_t bytes_max)
     return cpti_capped_print(&capped);
 }
 
-static int measure(struct slack *slack, const struct cpti_arguments *arguments,
-                   uint64_t bytes_max)
+static int measure(struct slack *slack, const struct cpti_arguments *arguments)
 {
     int status = CPTI_EXIT_DONE;
 
@@ -467,7 +461,7 @@ static int measure(struct slack *slack, const struct cpti_arguments *arguments,
     if (slack->requests.count > 1) { /* the options were read before */
         (void)cpti_view_read(arguments, &relation, SHOWN_OF_SEVERAL, &slack->view);
     }
-    status = cpti_exit_last(status, show(slack, bytes_max));
+    status = cpti_exit_last(status, show(slack));
     cpt_names_free(slack->names);
     cpt_alloc_free(NULL, slack->rows);
     cpt_alloc_free(NULL, slack->numbers);
@@ -481,17 +475,16 @@ static int run(const struct cpti_arguments *arguments)
                                    .wanted = cpti_value(arguments, "trace"),
                                    .visit = add_graph,
                                    .context = &slack}};
-    uint64_t bytes_max = 0;
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
 
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &bytes_max);
+        status = cpti_capped_option(arguments, &slack.bytes_max);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_kept_selection(arguments, &slack.kept.selection);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = measure(&slack, arguments, bytes_max);
+        status = measure(&slack, arguments);
     }
     cpti_kept_selection_free(slack.kept.selection);
     return status;
