@@ -32,7 +32,7 @@ both 3,X,100,600 2,Y,300,600
 echo "== an overlap just behind the start is cut, too, and a call that is cut counts once"
 both 2,X,1,5 3,Y,4,9
 both 2,X,100,1200
-echo "== what nobody waited for cuts nothing: Y does, by 3 us"
+echo "== a call that is not waited for cuts nothing: Y does, by 3 us"
 both 2,X,100,505 3,BG,500,2000 4,Y,503,900
 echo "== a trace that took no time is left out, and counted"
 { sed 's/"traceID": "1"/"traceID": "2"/g; s/"duration": [0-9]*/"duration": 0/g' spans.json; trace 2,X,100,600; } >spans.jsonl
