@@ -38,9 +38,12 @@ for name in libcpt:core libcpt:framework libcpt-http:http libcpt-grpc:grpc; do
         exit 1
     }
 done
-for name in cpt-tools "libcpt-http$soversion"; do
+# What we build ourselves uses functions of the version CPT_PRIVATE, which promise nothing: it
+# needs the very version that it was built with.
+exact=$(dpkg-parsechangelog -l debian/changelog -S Version)
+for name in cpt-tools "libcpt-http$soversion" "libcpt-grpc$soversion"; do
     dpkg-deb -f "$work/${name}_"*.deb Depends > "$work/depends"
-    grep -qF "libcpt$soversion (>= $version)" "$work/depends" || {
+    grep -qF "libcpt$soversion (= $exact)" "$work/depends" || {
         echo "deb: $name depends on $(cat "$work/depends")"
         exit 1
     }
