@@ -13,7 +13,7 @@
 #include "tool/log/log_check.h"
 #include "tool/log/graph_check.h"
 #include "tool/requests/log_follow.h"
-#include "tool/log/log_merge.h"
+#include "tool/requests/log_merge.h"
 #include "tool/log/log_output.h"
 #include "tool/requests/log_sample.h"
 #include "tool/requests/log_walk.h"

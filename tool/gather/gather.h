@@ -12,7 +12,7 @@
  * seed gives the same sample.
  *
  * As many threads as there are processors read the files, large logs in pieces
- * (gather_pieces.h). Each thread has trees of its own, which are merged at the end: the
+ * (pieces.h). Each thread has trees of its own, which are merged at the end: the
  * result is the same, bit for bit, as by one thread, and messages come in the order of
  * the files. If a piece is damaged, all results are dropped, and whole files are read.
  *

@@ -12,8 +12,8 @@
 #include "tool/gather/gather.h"
 
 #include "tool/base/files.h"
-#include "tool/gather/gather_percentile.h"
-#include "tool/gather/gather_pieces.h"
+#include "tool/requests/population.h"
+#include "tool/requests/pieces.h"
 #include "tool/gather/gather_store.h"
 #include "tool/requests/log_walk.h"
 #include "tool/requests/seen.h"

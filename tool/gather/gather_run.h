@@ -14,7 +14,7 @@
 #define CPTI_CLI_GATHER_RUN_H
 
 #include "tool/gather/gather.h"
-#include "tool/requests/gather_sample.h"
+#include "tool/requests/sample.h"
 #include "tool/requests/seen.h"
 
 struct cpt_log_part;

@@ -19,8 +19,8 @@
 #include "tool/gather/gather_store.h"
 
 #include "tool/gather/gather.h"
-#include "tool/gather/gather_percentile.h"
-#include "tool/requests/gather_sample.h"
+#include "tool/requests/population.h"
+#include "tool/requests/sample.h"
 #include "tool/base/files.h"
 #include "tool/base/output.h"
 #include "tool/store/question.h"

@@ -5,7 +5,7 @@
 
 #include "tool/base/files.h"
 #include "tool/base/output.h"
-#include "tool/gather/gather_pieces.h"
+#include "tool/requests/pieces.h"
 #include "tool/gather/parts.h"
 #include "tool/log/tree_file.h"
 #include "tool/requests/workers.h"

@@ -11,7 +11,7 @@
 #define CPTI_CLI_REQUEST_SET_H
 
 #include "tool/gather/gather.h"
-#include "tool/requests/gather_sample.h"
+#include "tool/requests/sample.h"
 #include "tool/requests/seen.h"
 #include "tool/select/select.h"
 

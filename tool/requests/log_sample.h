@@ -3,13 +3,13 @@
 /*
  * log_sample.h - a sample of the records of a walk
  *
- * The sample is known only at the end (see gather_sample.h). Drawn records are kept as
+ * The sample is known only at the end (see sample.h). Drawn records are kept as
  * they stood in the log, and handed on later, in the order in which they were met.
  */
 #ifndef CPTI_CLI_LOG_SAMPLE_H
 #define CPTI_CLI_LOG_SAMPLE_H
 
-#include "tool/requests/gather_sample.h"
+#include "tool/requests/sample.h"
 #include "tool/requests/log_walk.h"
 
 /* Within `record` of a walk: draws whether @record, of @weight, is in the sample, and

@@ -3,8 +3,8 @@
 /* test_gather.c - percentiles and samples of a stream of records */
 #include "tests/support/suites.h"
 
-#include "tool/gather/gather_percentile.h"
-#include "tool/requests/gather_sample.h"
+#include "tool/requests/population.h"
+#include "tool/requests/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

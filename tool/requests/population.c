@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* gather_percentile.c - exact percentiles of weighted latencies; see
- * gather_percentile.h */
-#include "tool/gather/gather_percentile.h"
+/* population.c - exact percentiles of weighted latencies; see
+ * population.h */
+#include "tool/requests/population.h"
 
 #include "cpt/cpt_alloc.h"
 

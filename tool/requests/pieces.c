@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* gather_pieces.c - inputs cut into pieces; see gather_pieces.h */
-#include "tool/gather/gather_pieces.h"
+/* pieces.c - inputs cut into pieces; see pieces.h */
+#include "tool/requests/pieces.h"
 
 #include "tool/base/files.h"
 #include "tool/requests/log_walk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gather_pieces.h - inputs cut into pieces of about the same size, one a job
+ * pieces.h - inputs cut into pieces of about the same size, one a job
  *
  *      a.cptlog   | piece | piece | piece |     a log is cut between blocks
  *      b.cpttree  | piece |                     all else is one piece
@@ -9,8 +9,8 @@
  * Pieces are in the order of the files, and within a file in its order. So the messages
  * of their jobs have the order that one thread would give them.
  */
-#ifndef CPTI_CLI_GATHER_PIECES_H
-#define CPTI_CLI_GATHER_PIECES_H
+#ifndef CPTI_CLI_PIECES_H
+#define CPTI_CLI_PIECES_H
 
 #include "wire/cpt_log_parts.h"
 

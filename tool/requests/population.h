@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gather_percentile.h - exact percentiles of weighted latencies
+ * population.h - exact percentiles of weighted latencies
  *
  * The p-th percentile is the smallest latency of the population such that the requests
  * up to it have p % of all weight: with equal weights, the nearest rank. Every latency
  * is kept, 16 bytes each, and sorted.
  */
-#ifndef CPTI_CLI_GATHER_PERCENTILE_H
-#define CPTI_CLI_GATHER_PERCENTILE_H
+#ifndef CPTI_CLI_POPULATION_H
+#define CPTI_CLI_POPULATION_H
 
 #include "cpt/cpt_status.h"
 

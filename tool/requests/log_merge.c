@@ -6,7 +6,7 @@
  * The logs that still have a record are in a heap: the record of place i is not later
  * than those of the places 2i + 1 and 2i + 2, so the earliest one is at place 0.
  */
-#include "tool/log/log_merge.h"
+#include "tool/requests/log_merge.h"
 
 #include "tool/base/output.h"
 #include "wire/cpt_log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* gather_sample.c - a random sample of a stream of records; see gather_sample.h */
-#include "tool/requests/gather_sample.h"
+/* sample.c - a random sample of a stream of records; see sample.h */
+#include "tool/requests/sample.h"
 
 #include "cpt/cpt_alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gather_sample.h - a random sample of a stream of records, each as likely as any other
+ * sample.h - a random sample of a stream of records, each as likely as any other
  *
  * Algorithm R (Vitter 1985): the first n records fill a reservoir. For record i, from
  * n + 1 on, a number from 1 to i is drawn; if it is at most n, the record takes the
@@ -17,8 +17,8 @@
  * The generator is splitmix64. The same seed and the same files in the same order give
  * the same sample on every machine.
  */
-#ifndef CPTI_CLI_GATHER_SAMPLE_H
-#define CPTI_CLI_GATHER_SAMPLE_H
+#ifndef CPTI_CLI_SAMPLE_H
+#define CPTI_CLI_SAMPLE_H
 
 #include "cpt/cpt_name.h"
 
