@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * stream_run.h - a run of a stream: its inputs, its threads
+ *
+ *      stream.c          one input: its records, to the folds of one thread
+ *      stream_threads.c  all inputs, in pieces, by several threads
+ *
+ * Private to these two files.
+ */
+#ifndef CPTI_CLI_STREAM_RUN_H
+#define CPTI_CLI_STREAM_RUN_H
+
+#include "tool/requests/stream.h"
+
+struct cpt_log_part;
+
+/* Reads the input at @path, or @part of it unless that is NULL, into the folds of
+ * @stream, which is a thread's own. */
+struct cpti_outcome cpti_stream_input(struct cpti_stream *stream, const char *path,
+                                      const struct cpt_log_part *part);
+
+/* Reads all inputs; @outcomes gets one for each. By one thread it ends at the first
+ * that ends the stream. enum cpti_exit. */
+int cpti_stream_inputs(struct cpti_stream *stream, struct cpti_outcome *outcomes);
+
+#endif
