@@ -288,6 +288,12 @@ int cpti_failed(const char *format, ...)
     return CPTI_EXIT_FAILED;
 }
 
+int cpti_status_exit(cpt_status status)
+{
+    return status == CPT_OK ? CPTI_EXIT_DONE
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
 int cpti_failed_at(struct cpti_at place, const char *format, ...)
 {
     va_list arguments;

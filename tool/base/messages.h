@@ -47,6 +47,9 @@ int cpti_failed(const char *format, ...) CPT_PRINTF(1, 2);
 /* The same behind the place: "cpt: FILE: at byte 7: sentence". */
 int cpti_failed_at(struct cpti_at place, const char *format, ...) CPT_PRINTF(2, 3);
 
+/* Prints the sentence of a @status that is not CPT_OK. enum cpti_exit. */
+int cpti_status_exit(cpt_status status);
+
 /* The same for a mistake on the command line; returns CPTI_EXIT_USAGE. */
 int cpti_usage(const char *format, ...) CPT_PRINTF(1, 2);
 

@@ -7,7 +7,7 @@
 #include "tool/base/folders.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "tool/select/select.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -19,9 +19,9 @@
 /* --- Path logs --- */
 
 /* The id of @record, or its number; in @text if it has none of its own. */
-static struct cpt_bytes id_of(const struct cpti_log_walk *walk,
-                              const struct cpt_record *record, char text[64])
+static struct cpt_bytes id_of(const struct cpti_request *request, char text[64])
 {
+    const struct cpt_record *record = request->record;
     const struct cpt_attribute *attribute =
         cpt_record_attribute(record, cpt_bytes_of("trace"));
 
@@ -32,60 +32,61 @@ static struct cpt_bytes id_of(const struct cpti_log_walk *walk,
     } else if (attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT) {
         return attribute->value.text;
     } else {
-        (void)snprintf(text, 64, "of record %" PRIu64, cpti_log_record_number(walk));
+        (void)snprintf(text, 64, "of record %" PRIu64,
+                       cpti_log_record_number(request->walk));
     }
     return cpt_bytes_of(text);
 }
 
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int take(void *context, const struct cpti_request *request)
 {
-    struct cpti_assert *assertion = walk->context;
+    struct cpti_assert *assertion = context;
     char text[64];
-    const struct cpti_assert_trace trace = {.id = id_of(walk, record, text),
-                                            .file = walk->input->path};
-    const struct cpt_path *path;
-    const int status = cpti_log_path(walk, record, &path);
-    cpt_status added;
+    const struct cpti_assert_trace trace = {.id = id_of(request, text),
+                                            .file = request->walk->input->path};
+    cpt_status status;
 
-    if (path == NULL) {
-        return status;
-    }
     cpti_rule_trace_reset(&assertion->trace);
-    added = cpti_assert_path(&assertion->trace, path);
-    if (added != CPT_OK) {
-        return cpti_failed("%s", cpt_status_sentence(added));
+    status = cpti_assert_path(&assertion->trace, request->path);
+    if (status != CPT_OK) {
+        return cpti_status_exit(status);
     }
-    assertion->unordered_count += (cpt_path_flags(path) & CPT_PATH_UNORDERED) != 0;
+    assertion->unordered_count +=
+        (cpt_path_flags(request->path) & CPT_PATH_UNORDERED) != 0;
     return cpti_assert_run(assertion, &trace);
 }
 
-static int run_log(struct cpti_assert *assertion, struct cpti_input *input)
+/* Takes spans. */
+static void meet_other(void *context, struct cpti_fold *folds, struct cpti_input *input,
+                       struct cpti_outcome *outcome)
 {
-    struct cpti_log_walk walk = {
-        .input = input, .record = meet_record, .context = assertion};
-
-    return cpti_log_walk(&walk);
+    (void)folds;
+    if (input->kind == CPTI_INPUT_TREE) {
+        outcome->exit_status =
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                           "is a tree: it knows averages, but no trace");
+    } else if (input->kind == CPTI_INPUT_GRAPHS) {
+        outcome->exit_status = cpti_refuse_graphs(input);
+    } else {
+        outcome->exit_status = cpti_assert_spans(context, input);
+    }
 }
 
-static int run_file(struct cpti_assert *assertion, const char *file)
+/* Tries the rules on all files at @paths. */
+static int read_files(struct cpti_assert *assertion, const char *const *paths,
+                      size_t path_count)
 {
-    struct cpti_input input;
-    int status = cpti_input_open(&input, file);
+    struct cpti_fold fold = {.take = take, .context = assertion};
+    struct cpti_stream stream = {.folds = &fold,
+                                 .fold_count = 1,
+                                 .paths = paths,
+                                 .path_count = path_count,
+                                 .goes_on = true,
+                                 .context = assertion,
+                                 .other = meet_other};
+    bool is_usable;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    if (input.kind == CPTI_INPUT_TREE) {
-        status = cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
-                                "is a tree: it knows averages, but no trace");
-    } else if (input.kind == CPTI_INPUT_GRAPHS) {
-        status = cpti_refuse_graphs(&input);
-    } else {
-        status = input.kind == CPTI_INPUT_LOG ? run_log(assertion, &input)
-                                              : cpti_assert_spans(assertion, &input);
-    }
-    cpti_input_close(&input);
-    return status;
+    return cpti_stream_run(&stream, &is_usable);
 }
 
 /* --- The command --- */
@@ -122,9 +123,8 @@ static int run_files(struct cpti_assert *assertion,
                                  .context = assertion};
     int status = CPTI_EXIT_DONE;
 
-    for (size_t i = 1; i < arguments->operand_count; i++) {
-        status = cpti_exit_last(status, run_file(assertion, arguments->operands[i]));
-    }
+    status =
+        read_files(assertion, arguments->operands + 1, arguments->operand_count - 1);
     status = cpti_exit_last(status, cpti_assert_spans_end(assertion));
     if (assertion->trace_count == 0) {
         return status == CPTI_EXIT_DONE

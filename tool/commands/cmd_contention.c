@@ -24,7 +24,7 @@
 #include "tool/folds/cluster_key.h"
 #include "tool/gather/gather.h"
 #include "tool/requests/log_keys.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "tool/log/span_tags.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
@@ -318,9 +318,10 @@ static int show(struct contention *all, const struct cpt_tree *tree,
 
 /* --- Whose requests were in the way --- */
 
-static int meet_owner(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int meet_owner(void *context, const struct cpti_request *request)
 {
-    struct contention *all = walk->context;
+    struct contention *all = context;
+    const struct cpt_record *record = request->record;
     struct cpti_owner owner = {.value = EMPTY};
     struct cpt_bytes value = {NULL, 0};
     char text[CPTI_CLUSTER_VALUE_BYTES];
@@ -342,34 +343,22 @@ static int meet_owner(struct cpti_log_walk *walk, const struct cpt_record *recor
                : cpti_failed("out of memory");
 }
 
-/* The first pass over the log at @path, for all of its records: those of culprits may
- * not be selected. */
-static int read_owners(struct contention *all, const char *path)
-{
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input, .is_quiet = true, .record = meet_owner, .context = all};
-    int status;
-
-    if (cpti_is_store(path) || strcmp(path, "-") == 0) {
-        return cpti_usage("%s: '--by' reads the logs twice: give files",
-                          cpti_quoted(path));
-    }
-    status = cpti_log_open(&input, path);
-    if (status == CPTI_EXIT_DONE) {
-        (void)cpti_log_walk(&walk); /* the next pass says what is damaged */
-        cpti_input_close(&input);
-    }
-    return status;
-}
-
+/* The first pass over all logs, for all of their records: those of culprits may not be
+ * selected. The next pass says what is damaged. */
 static int find_owners(struct contention *all, const struct cpti_arguments *arguments)
 {
     int status = CPTI_EXIT_DONE;
 
-    for (size_t i = 0; i < arguments->operand_count && status == CPTI_EXIT_DONE; i++) {
-        status = read_owners(all, arguments->operands[i]);
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *path = arguments->operands[i];
+
+        if (cpti_is_store(path) || strcmp(path, "-") == 0) {
+            return cpti_usage("%s: '--by' reads the logs twice: give files",
+                              cpti_quoted(path));
+        }
     }
+    status = cpti_stream_look(arguments->operands, arguments->operand_count, meet_owner,
+                              all);
     if (status == CPTI_EXIT_DONE && !all->has_value) {
         status = cpti_failed("option '--by': no record has '%s'", cpti_quoted(all->by));
         cpti_log_keys_suggest(all->by, arguments->operands, arguments->operand_count);

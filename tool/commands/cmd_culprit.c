@@ -66,8 +66,8 @@ static bool has_visits(const struct culprit_command *command)
 {
     const struct cpti_request_set *sets = command->sets;
 
-    return sets[0].visits_count == sets[0].sample.count &&
-           sets[1].visits_count == sets[1].sample.count;
+    return sets[0].visits_count == sets[0].fold.sample.count &&
+           sets[1].visits_count == sets[1].fold.sample.count;
 }
 
 /* The cluster of the request that is added next: a hash of the value. A request without
@@ -104,13 +104,13 @@ static cpt_status add_request(struct culprit_command *command,
 }
 
 /* Adds a request of the sample. */
-static int meet_sampled(void *context, const struct cpti_sampled *sampled,
-                        const struct cpt_record *record, const struct cpt_path *path)
+static int meet_sampled(void *context, const struct cpti_request *request)
 {
     struct culprit_command *command = context;
+    const struct cpt_record *record = request->record;
+    const struct cpt_path *path = request->path;
     cpt_status status = CPT_OK;
 
-    (void)sampled;
     if (has_visits(command) && command->key == NULL) {
         status = cpti_visits_read(record, command->visits);
         path = command->visits;
@@ -138,14 +138,12 @@ static int meet_sampled(void *context, const struct cpti_sampled *sampled,
 }
 
 /* A cpti_sampled_fn: whether a record has all visits, and how likely it was kept. */
-static int look_for_visits(void *context, const struct cpti_sampled *sampled,
-                           const struct cpt_record *record, const struct cpt_path *path)
+static int look_for_visits(void *context, const struct cpti_request *request)
 {
     struct culprit_command *command = context;
+    const struct cpt_record *record = request->record;
     double *chances = command->chances[command->side];
 
-    (void)sampled;
-    (void)path;
     command->sets[command->side].visits_count += cpti_visits_has(record);
     chances[0] = fmin(chances[0], record->probability);
     chances[1] = fmax(chances[1], record->probability);
@@ -173,8 +171,9 @@ static int add_samples(struct culprit_command *command)
         command->sets[i].damaged_count = 0;
         command->chances[i][0] = 1;
         command->chances[i][1] = 0;
-        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
-                                                             look_for_visits, command));
+        status =
+            cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].fold.sample,
+                                                        look_for_visits, command));
     }
     if (has_visits(command)) {
         cpti_culprit_has_all_visits(command->culprit);
@@ -186,8 +185,9 @@ static int add_samples(struct culprit_command *command)
     }
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
-        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
-                                                             meet_sampled, command));
+        status =
+            cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].fold.sample,
+                                                        meet_sampled, command));
         if (command->sets[i].damaged_count > 0) {
             status = CPTI_EXIT_FAILED;
         }
@@ -216,13 +216,13 @@ static int check_kind(const struct culprit_command *command)
         const struct cpti_request_set *set = &command->sets[i];
 
         if (command->key == NULL && has_graphs &&
-            set->visits_count < set->sample.count) {
+            set->visits_count < set->fold.sample.count) {
             return cpti_usage("graph logs have all visits of a request, and %s has "
                               "not: give graph logs, spans, or logs that 'cpt import "
                               "--visits' wrote, as both",
                               set->what);
         }
-        if (has_replicas && set->visits_count < set->sample.count) {
+        if (has_replicas && set->visits_count < set->fold.sample.count) {
             return cpti_usage("option '--by replica': %s is a path log, which has no "
                               "hosts" CPTI_HINT
                               "give files of spans, or logs that 'cpt import "
@@ -256,7 +256,7 @@ static int check_cluster(const struct culprit_command *command)
     const struct cpti_request_set *sets = command->sets;
 
     if (command->cluster == NULL ||
-        command->unclustered < sets[0].sample.count + sets[1].sample.count) {
+        command->unclustered < sets[0].fold.sample.count + sets[1].fold.sample.count) {
         return CPTI_EXIT_DONE;
     }
     (void)cpti_usage("option '--cluster': no request has '%s'%s",
@@ -296,9 +296,9 @@ static void tell_visits(const struct culprit_command *command)
             cpti_warn("%s: %" PRIu64 " requests left out: damaged 'cpt.visits'",
                       set->what, set->damaged_count);
         }
-        if (has_some && set->visits_count < set->sample.count) {
+        if (has_some && set->visits_count < set->fold.sample.count) {
             cpti_warn("%s: %zu of %zu requests have all visits: paths are compared",
-                      set->what, set->visits_count, set->sample.count);
+                      set->what, set->visits_count, set->fold.sample.count);
         }
     }
     if (cpti_structure_left_out(structure) > 0) {
@@ -509,15 +509,12 @@ static int compare(struct culprit_command *command)
 }
 
 /* A cpti_sampled_fn: looks at the attributes of a record. */
-static int look_for_keys(void *context, const struct cpti_sampled *sampled,
-                         const struct cpt_record *record, const struct cpt_path *path)
+static int look_for_keys(void *context, const struct cpti_request *request)
 {
     struct culprit_command *command = context;
 
-    (void)sampled;
-    (void)path;
     return cpti_status_exit(
-        cpti_nested_add(command->nested, record, (unsigned)command->side));
+        cpti_nested_add(command->nested, request->record, (unsigned)command->side));
 }
 
 /* Whether it says something that clusters may take back. */
@@ -542,8 +539,9 @@ static int doubt_requests(struct culprit_command *command)
     }
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
-        status = cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].sample,
-                                                             look_for_keys, command));
+        status =
+            cpti_exit_last(status, cpti_log_sample_each(&command->sets[i].fold.sample,
+                                                        look_for_keys, command));
     }
     for (size_t i = 0; command->hint[0] == '\0' && says_much(command->culprit) &&
                        (key = cpti_nested_key(command->nested, i)) != NULL;
@@ -578,7 +576,7 @@ static int judge(struct culprit_command *command)
     for (unsigned i = 0; i < 2; i++) {
         status =
             cpti_exit_last(status, cpti_request_set_read(&command->sets[i], arguments));
-        if (status != CPTI_EXIT_DONE && command->sets[i].sample.count == 0) {
+        if (status != CPTI_EXIT_DONE && command->sets[i].fold.sample.count == 0) {
             return status;
         }
     }

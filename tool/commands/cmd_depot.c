@@ -11,8 +11,8 @@
 #include "tool/base/output.h"
 #include "tool/table/relation.h"
 #include "tool/depot/depot.h"
-#include "tool/requests/log_merge.h"
 #include "tool/log/log_output.h"
+#include "tool/requests/stream.h"
 #include "tool/requests/workers.h"
 #include "tool/print/record_print.h"
 #include "tool/select/when.h"
@@ -323,10 +323,9 @@ static int run_list(struct depot *depot)
 
 /* --- add --- */
 
-static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int add_request(void *context, const struct cpti_request *request)
 {
-    (void)record;
-    return cpti_log_output_add(walk->context, cpt_log_reader_bytes(walk->reader));
+    return cpti_log_output_add(context, request->bytes);
 }
 
 /* A name of its own for what is added now. */
@@ -351,7 +350,14 @@ static int run_add(struct depot *depot)
 {
     const struct cpti_arguments *arguments = depot->arguments;
     struct cpti_log_output output;
-    const struct cpti_log_walk like = {.record = add_record, .context = &output};
+    struct cpti_fold fold = {
+        .needs = cpti_needs_record, .take = add_request, .context = &output};
+    struct cpti_stream stream = {.folds = &fold,
+                                 .fold_count = 1,
+                                 .paths = arguments->operands + 2,
+                                 .path_count = arguments->operand_count - 2,
+                                 .in_time_order = true};
+    bool is_usable;
     struct cpti_depot_log log;
     char *path;
     int status;
@@ -369,8 +375,7 @@ static int run_add(struct depot *depot)
     }
     status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_merge(&like, arguments->operands + 2,
-                                arguments->operand_count - 2);
+        status = cpti_stream_run(&stream, &is_usable);
         if (output.record_count == 0) {
             cpti_log_output_abort(&output);
             status = status != CPTI_EXIT_DONE

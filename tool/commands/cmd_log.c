@@ -12,12 +12,10 @@
 #include "tool/table/largest.h"
 #include "tool/log/log_check.h"
 #include "tool/log/graph_check.h"
-#include "tool/requests/log_follow.h"
-#include "tool/requests/log_merge.h"
 #include "tool/log/log_output.h"
-#include "tool/requests/log_sample.h"
-#include "tool/requests/log_walk.h"
 #include "tool/requests/log_untraced.h"
+#include "tool/requests/log_sample.h"
+#include "tool/requests/stream.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/print/record_print.h"
@@ -41,7 +39,6 @@ struct log_command {
     bool has_paths; /* each record is printed with its path */
     bool follows;
     struct cpti_log_output *output; /* gets the records instead of stdout; or NULL */
-    struct cpti_sample sample;      /* printed at the end */
     uint64_t selected_count;        /* of this file */
     bool has_selected;              /* a record of any file */
     const char *output_path;        /* of --output or --repair; or NULL */
@@ -53,9 +50,11 @@ struct log_command {
 /* --- Checking --- */
 
 /* Checks what a decoder does not: that the whole path is below the one entry frame. */
-static int check_record(struct cpti_log_walk *walk, const struct cpt_record *record,
-                        const struct cpt_path *path)
+static int check_record(const struct cpti_request *request)
 {
+    const struct cpt_record *record = request->record;
+    const struct cpt_path *path = request->path;
+    struct cpti_log_walk *walk = request->walk;
     struct cpt_error error = {0};
     char buffer[CPT_NAME_BYTES_MAX + 1];
     const struct cpt_bytes entry = cpt_name_bound(record->entry, buffer);
@@ -75,56 +74,52 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
 /* --- The command --- */
 
 /* Prints a record. */
-static int print_record(struct log_command *command, const struct cpt_record *record,
-                        const struct cpt_path *path, uint64_t number)
+static int print_record(struct log_command *command, const struct cpti_request *request)
 {
     if (command->is_json) {
         command->json.file = stdout;
-        cpti_record_json(&command->json, record, path);
+        cpti_record_json(&command->json, request->record, request->path);
         return CPTI_EXIT_DONE;
     }
     if (command->has_paths) {
-        return cpti_record_print(record, path);
+        return cpti_record_print(request->record, request->path);
     }
-    cpti_record_row(record, number);
+    cpti_record_row(request->record, request->number);
     return CPTI_EXIT_DONE;
 }
 
 /* Prints a record into the answer of limited length. */
-static int print_large(struct log_command *command, const struct cpt_record *record,
-                       const struct cpt_path *path, uint64_t number)
+static int print_large(struct log_command *command, const struct cpti_request *request)
 {
+    const uint64_t latency_ns = request->record->latency_ns;
     int status;
 
-    if (!cpti_largest_wants(&command->largest, record->latency_ns)) {
+    if (!cpti_largest_wants(&command->largest, latency_ns)) {
         return CPTI_EXIT_DONE;
     }
     status = cpti_largest_begin(&command->largest);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    status = print_record(command, record, path, number);
-    return cpti_exit_last(status,
-                          cpti_largest_end(&command->largest, record->latency_ns));
+    status = print_record(command, request);
+    return cpti_exit_last(status, cpti_largest_end(&command->largest, latency_ns));
 }
 
 /* Prints a selected record, or puts it into another log. */
-static int show_record(struct log_command *command, const struct cpt_record *record,
-                       const struct cpt_path *path, uint64_t number,
-                       struct cpt_bytes bytes)
+static int show_record(struct log_command *command, const struct cpti_request *request)
 {
     if (command->output != NULL) {
-        return cpti_log_output_add(command->output, bytes);
+        return cpti_log_output_add(command->output, request->bytes);
     }
     if (command->largest.bytes_max != 0) {
-        return print_large(command, record, path, number);
+        return print_large(command, request);
     }
     if (command->shown_count++ != 0) {
         (void)fputs(command->has_paths ? "\n" : "", stdout);
     } else if (!command->has_paths && !command->is_json) {
         cpti_record_heading();
     }
-    return print_record(command, record, path, number);
+    return print_record(command, request);
 }
 
 /* --- What --max-bytes leaves out --- */
@@ -177,50 +172,24 @@ static int init_largest(struct log_command *command,
     return status;
 }
 
-/* A cpti_sampled_fn; the weight is the record's number. */
-static int show_sampled(void *context, const struct cpti_sampled *sampled,
-                        const struct cpt_record *record, const struct cpt_path *path)
+/* Whether a request is selected. */
+static enum cpti_needs needs(void *context, struct cpti_request *request)
 {
-    return show_record(
-        context, record, path, sampled->weight,
-        (struct cpt_bytes){(const char *)sampled->data, sampled->data_bytes});
-}
+    struct log_command *command = context;
 
-/* Shows the sample, if there is one. */
-static int show_sample(struct log_command *command)
-{
-    if (command->selection.sample_count == 0) {
-        return CPTI_EXIT_DONE;
-    }
-    cpti_log_sample_warn(&command->sample, command->selection.seed);
-    return cpti_log_sample_each(&command->sample, show_sampled, command);
-}
-
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
-{
-    struct log_command *command = walk->context;
-    const uint64_t number = command->record_count + cpti_log_record_number(walk);
-    const struct cpt_path *path;
-    int exit_status;
-
-    if (cpti_selection_has(&command->selection, record) != CPTI_SELECTED ||
-        !cpti_selection_enters(&command->selection, record->service)) {
-        return CPTI_EXIT_DONE;
+    if (!cpti_selection_enters(&command->selection, request->record->service)) {
+        return CPTI_NEEDS_NOTHING;
     }
     command->selected_count++;
     command->has_selected = true;
-    if (command->selection.sample_count != 0) {
-        return cpti_log_sample_add(walk, record, &command->sample, number);
-    }
-    exit_status = cpti_log_path(walk, record, &path);
-    if (path == NULL) {
-        return exit_status;
-    }
-    if (command->is_check) {
-        return check_record(walk, record, path);
-    }
-    return show_record(command, record, path, number,
-                       cpt_log_reader_bytes(walk->reader));
+    return CPTI_NEEDS_PATH;
+}
+
+static int take(void *context, const struct cpti_request *request)
+{
+    struct log_command *command = context;
+
+    return command->is_check ? check_record(request) : show_record(command, request);
 }
 
 /* Prints the result of a check. */
@@ -246,54 +215,34 @@ static int print_checked(struct log_command *command, const struct cpti_input *i
     return status;
 }
 
-/* Prints or checks one file. If it is followed, *@successor is the path of the file
- * that continues it, which the caller frees, or NULL. */
-static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
-                    const char *file, char **successor)
+/* Completes the check of a log. */
+static int end_log(void *context, const struct cpti_log_walk *walk, int status)
 {
-    struct cpti_selection *const selection = &command->selection;
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input,
-        .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .follows = command->follows,
-        .prints_records = !command->is_check,
-        .record = meet_record,
-        .context = command,
-        .selections = &selection,
-        .selection_count = !command->is_check, /* a check looks at everything */
-    };
-    int status = cpti_input_open(&input, file);
+    struct log_command *command = context;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    if (status == CPTI_EXIT_DONE && command->is_check) {
+        status = cpti_log_check_index(walk->input);
     }
-    if (command->is_check && input.kind == CPTI_INPUT_GRAPHS) {
-        status = cpti_graph_check(&input);
-        cpti_input_close(&input);
-        return status;
-    }
-    status = cpti_log_accept(&input);
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    if (status == CPTI_EXIT_DONE && command->is_check) {
+        status = print_checked(command, walk->input);
     }
     command->selected_count = 0;
-    status = cpti_log_walk(&walk);
-    command->record_count += walk.record_count + walk.passed_count;
-    if (status == CPTI_EXIT_DONE && command->is_check) {
-        status = cpti_log_check_index(&input);
-    }
-    if (status == CPTI_EXIT_DONE && command->is_check) {
-        status = print_checked(command, &input);
-    }
-    if (command->follows && (status == CPTI_EXIT_DONE ||
-                             (walk.damage_count != 0 && !walk.stops_at_error))) {
-        const int exit_status = cpti_log_successor(&input, successor);
-
-        status = status != CPTI_EXIT_DONE ? status : exit_status;
-    }
-    cpti_input_close(&input);
     return status;
+}
+
+/* Checks a graph log; other inputs may be logs. */
+static void meet_other(void *context, struct cpti_fold *folds, struct cpti_input *input,
+                       struct cpti_outcome *outcome)
+{
+    const struct log_command *command = context;
+
+    (void)folds;
+    if (command->is_check && input->kind == CPTI_INPUT_GRAPHS) {
+        outcome->exit_status = cpti_graph_check(input);
+        return;
+    }
+    outcome->exit_status = cpti_log_accept(input);
+    outcome->is_log = outcome->exit_status == CPTI_EXIT_DONE;
 }
 
 /* Refuses options that exclude each other, or lack another one. */
@@ -352,65 +301,81 @@ static int check_arguments(const struct cpti_arguments *arguments)
     return CPTI_EXIT_DONE;
 }
 
-static int run_files(struct log_command *command,
-                     const struct cpti_arguments *arguments)
+/* Prints or checks the records of @stream, and the sample if there is one. */
+static int run_stream(struct log_command *command, struct cpti_stream *stream)
 {
-    int status = CPTI_EXIT_DONE;
+    const struct cpti_selection *selection = &command->selection;
+    struct cpti_fold *fold = stream->folds;
+    bool is_usable;
+    int status;
 
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        char *successor = NULL;
-
-        status = cpti_exit_last(
-            status, run_file(command, arguments, arguments->operands[i], &successor));
-        while (successor != NULL) {
-            char *file = successor;
-
-            successor = NULL;
-            status =
-                cpti_exit_last(status, run_file(command, arguments, file, &successor));
-            free(file);
-        }
+    cpti_fold_sample(fold, selection->seed);
+    status = cpti_stream_run(stream, &is_usable);
+    command->record_count = stream->record_count;
+    if (fold->is_sampled && (status == CPTI_EXIT_DONE || !stream->stops_at_error)) {
+        cpti_log_sample_warn(&fold->sample, selection->seed);
+        status = cpti_exit_last(status, cpti_fold_drawn(fold));
     }
-    if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
-        status = cpti_exit_last(status, show_sample(command));
-    }
-    if (command->largest.bytes_max != 0) {
-        status = cpti_exit_last(status, cpti_largest_print(&command->largest));
-    }
+    cpti_sample_deinit(&fold->sample);
     return status;
 }
 
 /* Writes the records of all files, in the order of time, to a log of their own. Damage
  * is left out; no log is written if nothing was readable, or damage stops the
  * command. */
-static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
-                    const char *path)
+static int run_into(struct log_command *command, struct cpti_stream *stream,
+                    const struct cpti_arguments *arguments)
 {
-    struct cpti_selection *const selection = &command->selection;
-    const struct cpti_log_walk like = {
-        .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .forgives = cpti_has(arguments, "repair"), /* damage is expected */
-        .record = meet_record,
-        .context = command,
-        .selections = &selection,
-        .selection_count = 1,
-    };
     struct cpti_log_output output;
-    int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
+    int status = cpti_log_output_open(&output, command->output_path,
+                                      cpti_has(arguments, "compress"));
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
+    stream->in_time_order = true;
+    stream->forgives = cpti_has(arguments, "repair"); /* damage is expected */
     command->output = &output;
-    status = cpti_log_merge(&like, arguments->operands, arguments->operand_count);
-    status = cpti_exit_last(status, show_sample(command));
+    status = run_stream(command, stream);
     command->output = NULL;
     if (status != CPTI_EXIT_DONE &&
-        (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
+        (output.record_count == 0 || stream->stops_at_error)) {
         cpti_log_output_abort(&output);
         return status;
     }
     return cpti_exit_last(status, cpti_log_output_commit(&output));
+}
+
+static int run_files(struct log_command *command,
+                     const struct cpti_arguments *arguments)
+{
+    struct cpti_fold fold = {.selection = &command->selection,
+                             .selects = cpti_selection_has,
+                             .needs = needs,
+                             .take = take,
+                             .context = command};
+    struct cpti_stream stream = {.folds = &fold,
+                                 .fold_count = 1,
+                                 .paths = arguments->operands,
+                                 .path_count = arguments->operand_count,
+                                 .stops_at_error = cpti_has(arguments, "stop-at-error"),
+                                 .goes_on = true,
+                                 .follows = command->follows,
+                                 .prints_records = !command->is_check,
+                                 .reads_all = command->is_check,
+                                 .context = command,
+                                 .other = meet_other,
+                                 .end = end_log};
+    int status;
+
+    if (command->output_path != NULL) {
+        return run_into(command, &stream, arguments);
+    }
+    status = run_stream(command, &stream);
+    if (command->largest.bytes_max != 0) {
+        status = cpti_exit_last(status, cpti_largest_print(&command->largest));
+    }
+    return status;
 }
 
 /* If no request was selected, says after which term none was left. This is no failure:
@@ -466,16 +431,11 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection->includes_forced = 1; /* only now: percentiles are of the others */
     selection->includes_fragments = 1;
-    if (selection->sample_count != 0) {
-        cpti_sample_init(&command.sample, selection->sample_count, selection->seed);
-    }
-    status = output != NULL ? run_into(&command, arguments, output)
-                            : run_files(&command, arguments);
+    status = run_files(&command, arguments);
     if (status == CPTI_EXIT_DONE) {
         say_none(&command, arguments);
     }
     cpti_largest_deinit(&command.largest);
-    cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(selection);
     return status;
 }

@@ -11,8 +11,9 @@
 #include "tool/print/record_copy.h"
 #include "tool/print/record_print.h"
 #include "tool/requests/log_sample.h"
-#include "tool/requests/log_walk.h"
 #include "tool/requests/log_untraced.h"
+#include "tool/requests/log_sample.h"
+#include "tool/requests/stream.h"
 #include "tool/base/amounts.h"
 #include "tool/table/capped.h"
 #include "tool/base/files.h"
@@ -33,9 +34,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* meet_record() returns this to end a walk early; it is not an exit status. */
-enum { FOUND = -1 };
-
 /* The default of --rows: a screen or two. */
 enum { ROWS_DEFAULT = 60 };
 
@@ -48,9 +46,8 @@ struct show_command {
     uint64_t rows_max;
     uint64_t bytes_max;
     bool is_ascii;
-    uint64_t record_count;     /* of the files before this one */
-    uint64_t selected_count;   /* requests that fit so far */
-    struct cpti_sample sample; /* of the requests that fit */
+    uint64_t record_count;   /* of all files */
+    uint64_t selected_count; /* requests that fit so far */
     struct cpti_record_copy kept;
 };
 
@@ -66,84 +63,75 @@ static bool has_trace(const struct cpt_record *record, const char *trace)
                          trace);
 }
 
-static bool is_wanted(struct show_command *command, const struct cpt_record *record,
-                      uint64_t number)
-{
-    if (command->wanted_number != 0 && number != command->wanted_number) {
-        return false;
-    }
-    return cpti_selection_has(&command->selection, record) == CPTI_SELECTED &&
-           cpti_selection_enters(&command->selection, record->service) &&
-           (command->trace == NULL || has_trace(record, command->trace));
-}
-
-/* Counts a record that fits. Whether it replaces the kept one; of equally slow ones the
- * first stays. */
-static bool is_better(struct show_command *command, const struct cpt_record *record)
-{
-    command->selected_count++;
-    return command->kept.path == NULL || record->latency_ns > command->kept.latency_ns;
-}
-
-static int keep(struct show_command *command, const struct cpt_record *record,
-                const struct cpt_path *path, uint64_t number)
-{
-    const int status = cpti_record_copy_set(&command->kept, record, path, number);
-
-    return status == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : status;
-}
-
-/* A cpti_sampled_fn; the weight is the record's number. */
-static int meet_sampled(void *context, const struct cpti_sampled *sampled,
-                        const struct cpt_record *record, const struct cpt_path *path)
+/* Whether a request fits; and of these whether it replaces the kept one: of equally
+ * slow ones the first stays. */
+static enum cpti_needs needs(void *context, struct cpti_request *request)
 {
     struct show_command *command = context;
+    const struct cpt_record *record = request->record;
 
-    return is_better(command, record) ? keep(command, record, path, sampled->weight)
-                                      : CPTI_EXIT_DONE;
-}
-
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
-{
-    struct show_command *command = walk->context;
-    const uint64_t number = command->record_count + cpti_log_record_number(walk);
-    const struct cpt_path *path;
-    int status;
-
-    if (!is_wanted(command, record, number)) {
-        return CPTI_EXIT_DONE;
+    if ((command->wanted_number != 0 && request->number != command->wanted_number) ||
+        !cpti_selection_enters(&command->selection, record->service) ||
+        (command->trace != NULL && !has_trace(record, command->trace))) {
+        return CPTI_NEEDS_NOTHING;
     }
     if (command->selection.sample_count != 0) {
-        return cpti_log_sample_add(walk, record, &command->sample, number);
+        return CPTI_NEEDS_PATH; /* if it is drawn */
     }
-    if (!is_better(command, record)) {
-        return CPTI_EXIT_DONE;
-    }
-    status = cpti_log_path(walk, record, &path);
-    return path != NULL ? keep(command, record, path, number) : status;
+    command->selected_count++;
+    return command->kept.path == NULL || record->latency_ns > command->kept.latency_ns
+               ? CPTI_NEEDS_PATH
+               : CPTI_NEEDS_NOTHING;
 }
 
-static int walk_file(struct show_command *command,
-                     const struct cpti_arguments *arguments, const char *file)
+static int take(void *context, const struct cpti_request *request)
 {
-    struct cpti_selection *const selection = &command->selection;
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input,
-        .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .record = meet_record,
-        .context = command,
-        .selections = &selection,
-        .selection_count = 1,
-    };
-    int status = cpti_log_open(&input, file);
+    struct show_command *command = context;
+    int status;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    if (request->walk == NULL) { /* it was drawn */
+        command->selected_count++;
+        if (command->kept.path != NULL &&
+            request->record->latency_ns <= command->kept.latency_ns) {
+            return CPTI_EXIT_DONE;
+        }
     }
-    status = cpti_log_walk(&walk);
-    command->record_count += walk.record_count + walk.passed_count;
-    cpti_input_close(&input);
+    status = cpti_record_copy_set(&command->kept, request->record, request->path,
+                                  request->number);
+    return status == CPTI_EXIT_DONE && !command->is_slowest ? CPTI_STREAM_ENOUGH
+                                                            : status;
+}
+
+/* Reads the logs up to the request that is shown; chooses it from the sample if there
+ * is one. enum cpti_exit. */
+static int find(struct show_command *command, const struct cpti_arguments *arguments)
+{
+    struct cpti_fold fold = {.selection = &command->selection,
+                             .selects = cpti_selection_has,
+                             .needs = needs,
+                             .take = take,
+                             .context = command};
+    struct cpti_stream stream = {.folds = &fold,
+                                 .fold_count = 1,
+                                 .paths = arguments->operands,
+                                 .path_count = arguments->operand_count,
+                                 .stops_at_error = cpti_has(arguments, "stop-at-error"),
+                                 .goes_on = true};
+    bool is_usable;
+    int status;
+
+    cpti_fold_sample(&fold, command->selection.seed);
+    status = cpti_stream_run(&stream, &is_usable);
+    command->record_count = stream.record_count;
+    if (fold.is_sampled && (status == CPTI_EXIT_DONE || !stream.stops_at_error)) {
+        int chosen;
+
+        cpti_log_sample_warn(&fold.sample, command->selection.seed);
+        chosen = cpti_fold_drawn(&fold);
+        status = cpti_exit_last(status,
+                                chosen == CPTI_STREAM_ENOUGH ? CPTI_EXIT_DONE : chosen);
+    }
+    cpti_sample_deinit(&fold.sample);
     return status;
 }
 
@@ -269,19 +257,6 @@ static int read_options(struct show_command *command,
     return status;
 }
 
-/* Chooses from the sample, if there is one. */
-static int choose_sampled(struct show_command *command)
-{
-    int status;
-
-    if (command->selection.sample_count == 0) {
-        return CPTI_EXIT_DONE;
-    }
-    cpti_log_sample_warn(&command->sample, command->selection.seed);
-    status = cpti_log_sample_each(&command->sample, meet_sampled, command);
-    return status == FOUND ? CPTI_EXIT_DONE : status;
-}
-
 /* Says why there is nothing to show. */
 static int say_none(const struct show_command *command,
                     const struct cpti_arguments *arguments)
@@ -317,19 +292,7 @@ static int run(const struct cpti_arguments *arguments)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    if (command.selection.sample_count != 0) {
-        cpti_sample_init(&command.sample, command.selection.sample_count,
-                         command.selection.seed);
-    }
-    for (size_t i = 0; i < arguments->operand_count && status != FOUND; i++) {
-        status = cpti_exit_last(status,
-                                walk_file(&command, arguments, arguments->operands[i]));
-    }
-    if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
-        status = cpti_exit_last(status, choose_sampled(&command));
-    }
-    cpti_sample_deinit(&command.sample);
-    status = status == FOUND ? CPTI_EXIT_DONE : status;
+    status = find(&command, arguments);
     if (command.kept.path != NULL && cpti_value(arguments, "perfetto") != NULL) {
         status = cpti_exit_last(
             status, write_perfetto(&command, cpti_value(arguments, "perfetto")));

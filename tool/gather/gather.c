@@ -91,13 +91,13 @@ static int note(const struct cpti_gather *gather, const char *key, const char *v
 struct named {
     const char *folder; /* that they were given as; or NULL */
     const char *const *paths;
-    const struct cpti_gather_outcome *outcomes;
+    const struct cpti_outcome *outcomes;
     size_t count;
 };
 
 /* Notes which logs were read, to know them again (parts.h); they are one note. */
-static int note_reading(const struct cpti_gather_run *run,
-                        const struct cpti_gather *gather, const struct named *named)
+static int note_reading(struct cpti_parts *parts, const struct cpti_gather *gather,
+                        const struct named *named)
 {
     const char **logs = calloc(named->count, sizeof *logs);
     size_t log_count = 0;
@@ -114,7 +114,7 @@ static int note_reading(const struct cpti_gather_run *run,
     }
     status = cpti_parts_reading(logs, log_count, text);
     if (status == CPTI_EXIT_DONE && text[0] != '\0') {
-        cpti_parts_meet_logs(run->parts, text);
+        cpti_parts_meet_logs(parts, text);
         status = note(gather, "reading", text);
     }
     free(logs);
@@ -122,8 +122,8 @@ static int note_reading(const struct cpti_gather_run *run,
 }
 
 /* Notes the logs among the inputs: a few by name, or how many of a folder. */
-static int note_together(const struct cpti_gather_run *run,
-                         const struct cpti_gather *gather, const struct named *named)
+static int note_together(struct cpti_parts *parts, const struct cpti_gather *gather,
+                         const struct named *named)
 {
     enum { NAMED_MAX = 3 };
     const struct cpt_bytes path = {named->paths[0], folder_bytes(named->paths[0])};
@@ -142,7 +142,7 @@ static int note_together(const struct cpti_gather_run *run,
         (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
                        name[strlen(name) - 1] == '/' ? "" : "/");
         status = note(gather, "source", text);
-        return status == CPTI_EXIT_DONE ? note_reading(run, gather, named) : status;
+        return status == CPTI_EXIT_DONE ? note_reading(parts, gather, named) : status;
     }
     for (size_t i = 0; i < named->count && status == CPTI_EXIT_DONE; i++) {
         const struct cpti_input input = {.path = named->paths[i]};
@@ -151,7 +151,7 @@ static int note_together(const struct cpti_gather_run *run,
         if (one.outcomes->is_log) {
             status = note(gather, "source", cpti_input_name(&input));
             if (status == CPTI_EXIT_DONE) {
-                status = note_reading(run, gather, &one);
+                status = note_reading(parts, gather, &one);
             }
         }
     }
@@ -159,41 +159,38 @@ static int note_together(const struct cpti_gather_run *run,
 }
 
 /* Notes the names of the logs; beyond the limit of notes the first ones stay. */
-static int note_sources(const struct cpti_gather_run *run, const char *const *paths,
-                        const struct cpti_gather_outcome *outcomes, size_t path_count)
+static int note_sources(struct cpti_parts *parts, const struct cpti_gather *gather,
+                        const struct cpti_stream *stream)
 {
-    for (size_t k = 0; k < run->gather_count; k++) {
-        const struct cpti_gather *gather = &run->gathers[k];
+    for (size_t i = 0; i < stream->path_count && !gather->omits_sources;) {
+        struct named named = {NULL, stream->paths + i, stream->outcomes + i, 0};
 
-        for (size_t i = 0; i < path_count && !gather->omits_sources;) {
-            struct named named = {NULL, paths + i, outcomes + i, 0};
-
-            named.count = together(gather, paths, i, path_count, &named.folder);
-            if (note_together(run, gather, &named) != CPTI_EXIT_DONE) {
-                return CPTI_EXIT_FAILED;
-            }
-            i += named.count;
+        named.count =
+            together(gather, stream->paths, i, stream->path_count, &named.folder);
+        if (note_together(parts, gather, &named) != CPTI_EXIT_DONE) {
+            return CPTI_EXIT_FAILED;
         }
+        i += named.count;
     }
     return CPTI_EXIT_DONE;
 }
 
 /* Notes in the tree of @gather what trees it is made of (parts.h), and how the other
  * requests were selected. */
-static cpt_status note_parts(const struct cpti_gather_run *run,
-                             const struct cpti_gather *gather)
+static cpt_status note_parts(struct cpti_parts *parts, const struct cpti_gather *gather,
+                             bool met_requests)
 {
     struct cpt_tree *own = cpt_tree_new(NULL, NULL);
     cpt_status status = own != NULL ? CPT_OK : CPT_NO_MEMORY;
 
-    if (status == CPT_OK && run->met_requests) {
+    if (status == CPT_OK && met_requests) {
         status = cpti_selection_note(gather->selection, own);
         if (status == CPT_OK) {
-            status = cpti_parts_meet_others(run->parts, own);
+            status = cpti_parts_meet_others(parts, own);
         }
     }
     if (status == CPT_OK) {
-        status = cpti_parts_note(run->parts, gather->tree);
+        status = cpti_parts_note(parts, gather->tree);
     }
     if (status == CPT_OK) {
         status = cpti_selection_note(gather->selection, gather->tree);
@@ -239,40 +236,15 @@ static void warn_of_duplicates(const struct cpti_gather *gather)
     }
 }
 
-const char *cpti_gather_left_text(const struct cpti_gather_tally *tally,
-                                  char text[CPTI_GATHER_LEFT_BYTES])
-{
-    enum { EACH = CPTI_GATHER_LEFT_BYTES / 3 };
-    const struct {
-        uint64_t count;
-        const char *what;
-    } kinds[] = {
-        {tally->forced_count, "forced left out, see --include-forced"},
-        {tally->fragment_count, "fragments left out, see --include-fragments"},
-        {tally->local_root_count, "of inner services' own left out, see --entry"},
-    };
-    size_t at = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].count != 0) {
-            at += (size_t)snprintf(text + at, EACH, "; %" PRIu64 " %s", kinds[i].count,
-                                   kinds[i].what);
-        }
-    }
-    return text;
-}
-
 /* What was left out of @tree, as text. */
-static const char *left_text(const struct cpt_tree *tree,
-                             char text[CPTI_GATHER_LEFT_BYTES])
+static const char *left_text(const struct cpt_tree *tree, char text[CPTI_LEFT_BYTES])
 {
-    const struct cpti_gather_tally tally = {
+    const struct cpti_fold_counts counts = {
         .forced_count = cpt_tree_count_find(tree, "forced_excluded"),
         .fragment_count = cpt_tree_count_find(tree, "fragments_excluded"),
         .local_root_count = cpt_tree_count_find(tree, "local_root_excluded")};
 
-    return cpti_gather_left_text(&tally, text);
+    return cpti_fold_left_text(&counts, text);
 }
 
 /* Says if the requests of @gather that are near in time resemble each other. */
@@ -299,7 +271,7 @@ static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
     const uint64_t records = cpti_parts_records(gather->tree);
     const char *for_what = gather->what != NULL ? " for " : "";
     const char *what = gather->what != NULL ? gather->what : "";
-    char left[CPTI_GATHER_LEFT_BYTES];
+    char left[CPTI_LEFT_BYTES];
     char percentile_text[96];
 
     if (unseen.bytes != 0 && !is_diagnosed) {
@@ -322,7 +294,7 @@ static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
 static int check_count(const struct cpti_gather *gather, const char *const *paths,
                        size_t path_count)
 {
-    char left[CPTI_GATHER_LEFT_BYTES];
+    char left[CPTI_LEFT_BYTES];
     /* what was left out for its kind held for all terms */
     const bool is_diagnosed = cpti_selection_has_terms(gather->selection) &&
                               !gather->met_tree &&
@@ -343,54 +315,83 @@ static int check_count(const struct cpti_gather *gather, const char *const *path
     return status;
 }
 
-/* Completes the trees: checks what was selected, adds samples and notes. */
-static int finish(struct cpti_gather_run *run, const char *const *paths,
-                  size_t path_count)
+/* The services of all sides; those of a database have no place of their own. */
+static void join_services(struct cpti_gather_side *sides, size_t side_count)
 {
-    int status =
-        run->gathers[0].is_list ? CPTI_EXIT_DONE : check_services(&run->services);
+    struct cpti_gather_services *all = &sides[0].services;
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_samples(run);
-    }
-    for (size_t i = 0; i < run->gather_count && status == CPTI_EXIT_DONE; i++) {
-        const struct cpti_gather *gather = &run->gathers[i];
-
-        warn_of_duplicates(gather);
-        warn_of_time(gather, run->serials[i]);
-        status = check_count(gather, paths, path_count);
-        if (status == CPTI_EXIT_DONE && run->services.count == 1) {
-            status = cpti_status_exit(
-                cpt_tree_note(gather->tree, "entry", run->services.names[0]));
+    for (size_t i = 1; i < side_count; i++) {
+        for (size_t k = 0; k < sides[i].services.count; k++) {
+            (void)cpti_gather_enters(all, sides[i].services.names[k]);
         }
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_status_exit(note_parts(run, gather));
-        }
+        all->more_count += sides[i].services.more_count;
+        all->has_failed |= sides[i].services.has_failed;
     }
-    cpti_parts_warn(run->parts, run->gathers[0].tree);
-    return status;
 }
 
-/* Makes the sets of trees and, unless duplicates count, of records. enum cpti_exit. */
-static int init_seen(struct cpti_gather_run *run)
+/* Adds the requests of the sample to the tree, unless a database has done so, and notes
+ * how it was drawn. enum cpti_exit. */
+static int add_sample(const struct cpti_gather_run *run, struct cpti_fold *fold,
+                      const struct cpti_gather *gather)
 {
-    bool is_needed = false;
+    const struct cpti_sample *sample = &fold->sample;
+    char text[96];
+    int exit_status = CPTI_EXIT_DONE;
 
-    run->parts = cpti_parts_new(run->gathers[0].selection->keeps_duplicates);
-    if (run->parts == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < run->gather_count; i++) {
-        is_needed = is_needed || !run->gathers[i].selection->keeps_duplicates;
-    }
-    if (!is_needed) {
+    if (!fold->is_sampled) {
         return CPTI_EXIT_DONE;
     }
-    run->seen = cpti_seen_new(run->gathers[0].selection->seen_max);
-    return run->seen != NULL
-               ? CPTI_EXIT_DONE
-               : cpti_failed("no memory or random numbers to find "
-                             "duplicates" CPTI_HINT "see --keep-duplicates");
+    if (!run->is_drawn) {
+        exit_status = cpti_fold_drawn(fold);
+    }
+    (void)snprintf(text, sizeof text, "%zu of %" PRIu64 ", seed %" PRIu64,
+                   sample->count, sample->met_count, fold->selection->seed);
+    return exit_status != CPTI_EXIT_DONE
+               ? exit_status
+               : cpti_status_exit(cpt_tree_note(gather->tree, "sample", text));
+}
+
+/* Completes the tree of @side: checks what was selected, adds notes. @entry: the
+ * service of all requests; or NULL. */
+static int finish_side(const struct cpti_gather_run *run,
+                       const struct cpti_gather_side *side,
+                       const struct cpti_stream *stream, const char *entry)
+{
+    const struct cpti_gather *gather = side->gather;
+    bool met_requests = false;
+    int status;
+
+    warn_of_duplicates(gather);
+    warn_of_time(gather, side->serial);
+    status = check_count(gather, stream->paths, stream->path_count);
+    if (status == CPTI_EXIT_DONE && entry != NULL) {
+        status = cpti_status_exit(cpt_tree_note(gather->tree, "entry", entry));
+    }
+    for (size_t i = 0; i < stream->path_count; i++) {
+        met_requests = met_requests || stream->outcomes[i].is_log ||
+                       cpti_is_store(stream->paths[i]);
+    }
+    return status != CPTI_EXIT_DONE
+               ? status
+               : cpti_status_exit(note_parts(run->parts, gather, met_requests));
+}
+
+/* Completes all trees. */
+static int finish(const struct cpti_gather_run *run, struct cpti_gather_side *sides,
+                  struct cpti_stream *stream)
+{
+    struct cpti_gather_services *services = &sides[0].services;
+    int status = sides[0].gather->is_list ? CPTI_EXIT_DONE : check_services(services);
+
+    for (size_t i = 0; i < run->side_count && status == CPTI_EXIT_DONE; i++) {
+        status = add_sample(run, &stream->folds[i], sides[i].gather);
+    }
+    for (size_t i = 0; i < run->side_count && status == CPTI_EXIT_DONE; i++) {
+        status = finish_side(run, &sides[i], stream,
+                             services->count == 1 ? services->names[0] : NULL);
+    }
+    cpti_parts_warn(run->parts, sides[0].gather->tree);
+    return status;
 }
 
 /* The weight of @records records in requests; @more is their weight beyond one each. */
@@ -430,69 +431,53 @@ struct cpti_gather_share cpti_gather_share(const struct cpti_gather *gather)
     return share;
 }
 
-/* The first pass, and empty samples. */
-static int prepare(struct cpti_gather_run *run, const char *const *paths,
-                   size_t path_count, size_t job_count)
+/* Makes the sides, their folds, empty samples, and finds percentiles by a first pass.
+ * enum cpti_exit. */
+static int prepare(struct cpti_gather *gathers, size_t gather_count,
+                   struct cpti_gather_side *sides, struct cpti_stream *stream)
 {
     struct cpti_selection *selections[CPTI_GATHERS_MAX];
+    int status = CPTI_EXIT_DONE;
 
-    for (size_t i = 0; i < run->gather_count; i++) {
-        selections[i] = run->gathers[i].selection;
-        if (selections[i]->sample_count != 0) {
-            /* two samples of one run have different seeds */
-            cpti_sample_init(&run->samples[i], selections[i]->sample_count,
-                             selections[i]->seed + i * UINT64_C(0x2545f4914f6cdd1d));
-        }
+    for (size_t i = 0; i < gather_count; i++) {
+        struct cpti_selection *selection = gathers[i].selection;
+
+        selections[i] = selection;
+        status = cpti_exit_last(status, cpti_gather_side_init(&sides[i], &gathers[i]));
+        stream->folds[i] = cpti_gather_fold(&sides[i]);
+        /* two samples of one run have different seeds */
+        cpti_fold_sample(&stream->folds[i],
+                         selection->seed + i * UINT64_C(0x2545f4914f6cdd1d));
     }
-    return cpti_gather_percentiles(selections, run->gather_count, paths, path_count,
-                                   job_count);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_percentiles(selections, gather_count, stream->paths,
+                                         stream->path_count, stream->thread_count);
+    }
+    stream->seen_max = selections[0]->seen_max;
+    return status;
 }
 
-/* Whether one thread has to meet all requests: for a sample, or for a `request` that
- * several threads cannot share. */
-static bool needs_one_thread(const struct cpti_gather_run *run)
+/* Reads all inputs, and notes what they were. */
+static int read_all(const struct cpti_gather_run *run, struct cpti_gather_side *sides,
+                    struct cpti_stream *stream, bool *is_usable)
 {
-    for (size_t i = 0; i < run->gather_count; i++) {
-        const struct cpti_gather *gather = &run->gathers[i];
+    int status = cpti_stream_run(stream, is_usable);
 
-        if (gather->selection->sample_count != 0 ||
-            (gather->request != NULL && gather->threads == NULL)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Adds all inputs. One that is not usable at all ends the run. */
-static int gather_inputs(struct cpti_gather_run *run, const char *const *paths,
-                         size_t path_count, size_t job_count, bool *is_usable)
-{
-    struct cpti_gather_outcome *outcomes = calloc(path_count + 1, sizeof *outcomes);
-    int status;
-
-    *is_usable = false;
-    if (outcomes == NULL) {
+    join_services(sides, run->side_count);
+    if (sides[0].services.has_failed) {
+        *is_usable = false;
         return cpti_failed("out of memory");
     }
-    status = cpti_gather_inputs(run, paths, path_count,
-                                needs_one_thread(run) ? 1 : job_count, outcomes);
-    *is_usable = status == CPTI_EXIT_DONE;
-    for (size_t i = 0; i < path_count && *is_usable; i++) {
-        status = cpti_exit_last(status, outcomes[i].exit_status);
-        *is_usable = outcomes[i].is_usable;
-        run->met_requests =
-            run->met_requests || outcomes[i].is_log || cpti_is_store(paths[i]);
+    for (size_t i = 0; i < run->side_count && *is_usable; i++) {
+        const struct cpti_gather *gather = sides[i].gather;
+        const int exit_status =
+            cpti_gather_count(gather->tree, &stream->folds[i].counts) == CPT_NO_MEMORY
+                ? cpti_failed("out of memory")
+                : note_sources(run->parts, gather, stream);
+
+        *is_usable = exit_status == CPTI_EXIT_DONE;
+        status = cpti_exit_last(status, exit_status);
     }
-    if (run->services.has_failed) {
-        status = cpti_failed("out of memory");
-        *is_usable = false;
-    }
-    if (*is_usable &&
-        note_sources(run, paths, outcomes, path_count) != CPTI_EXIT_DONE) {
-        status = CPTI_EXIT_FAILED;
-        *is_usable = false;
-    }
-    free(outcomes);
     return status;
 }
 
@@ -501,36 +486,47 @@ static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
                        const char *const *paths, size_t path_count, bool stops_at_error,
                        size_t job_count, bool *is_usable)
 {
-    struct cpti_gather_run run = {.gathers = gathers,
-                                  .gather_count = gather_count,
-                                  .path_count = path_count,
-                                  .stops_at_error = stops_at_error};
-    int status = cpti_gather_run_init(&run);
+    struct cpti_gather_run run = {
+        .side_count = gather_count,
+        .path_count = path_count,
+        .parts = cpti_parts_new(gathers[0].selection->keeps_duplicates)};
+    struct cpti_gather_side sides[CPTI_GATHERS_MAX] = {{0}};
+    struct cpti_fold folds[CPTI_GATHERS_MAX];
+    struct cpti_stream stream = {.folds = folds,
+                                 .fold_count = gather_count,
+                                 .paths = paths,
+                                 .path_count = path_count,
+                                 .thread_count = job_count,
+                                 .stops_at_error = stops_at_error,
+                                 .context = &run,
+                                 .begin = cpti_gather_begin,
+                                 .other = cpti_gather_other,
+                                 .store = cpti_gather_database,
+                                 .outcomes =
+                                     calloc(path_count + 1, sizeof *stream.outcomes)};
+    int status = run.parts != NULL && stream.outcomes != NULL
+                     ? CPTI_EXIT_DONE
+                     : cpti_failed("out of memory");
 
     assert(gather_count <= CPTI_GATHERS_MAX);
-    if (status == CPTI_EXIT_DONE) {
-        status = prepare(&run, paths, path_count, job_count);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = init_seen(&run);
-    }
+    status = cpti_exit_last(status, prepare(gathers, gather_count, sides, &stream));
     *is_usable = status == CPTI_EXIT_DONE;
     if (*is_usable) {
-        status = gather_inputs(&run, paths, path_count, job_count, is_usable);
+        status = read_all(&run, sides, &stream, is_usable);
     }
     if (*is_usable) {
-        const int exit_status = finish(&run, paths, path_count);
+        const int exit_status = finish(&run, sides, &stream);
 
         *is_usable = exit_status == CPTI_EXIT_DONE;
         status = cpti_exit_last(status, exit_status);
     }
     for (size_t i = 0; i < gather_count; i++) {
-        cpti_sample_deinit(&run.samples[i]);
+        cpti_sample_deinit(&folds[i].sample);
         cpti_selection_deinit(gathers[i].selection);
+        cpti_gather_side_deinit(&sides[i]);
     }
-    cpti_seen_free(run.seen);
     cpti_parts_free(run.parts);
-    cpti_gather_run_deinit(&run);
+    free(stream.outcomes);
     return status;
 }
 

@@ -11,15 +11,10 @@
  * sample keeps its requests until the end, and is drawn by one thread, so that the same
  * seed gives the same sample.
  *
- * As many threads as there are processors read the files, large logs in pieces
- * (pieces.h). Each thread has trees of its own, which are merged at the end: the
- * result is the same, bit for bit, as by one thread, and messages come in the order of
- * the files. If a piece is damaged, all results are dropped, and whole files are read.
- *
- * Each request counts once in a tree, however often its record was given (seen.h),
- * unless the selection keeps duplicates. If copies of a record are not the same in all
- * bytes, or there are too many records to compare, one thread reads all logs again, and
- * the first record in their order counts.
+ * A fold of a stream (tool/requests/stream.h): each thread has trees of its own, which
+ * are merged at the end, so the result is the same, bit for bit, as by one thread.
+ * Each request counts once in a tree, however often its record was given, unless the
+ * selection keeps duplicates.
  *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
  * its own selection. Requests of several entry services are never averaged together:
@@ -36,6 +31,7 @@
 struct cpt_path;
 struct cpt_log_times;
 struct cpt_tree;
+struct cpti_fold_counts;
 struct cpti_source;
 
 /* How several threads share the context of cpti_gather.request: each has a part. */
@@ -90,45 +86,7 @@ struct cpti_gather {
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */
-enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 8 };
-
-/* Prints the sentence of a @status that is not CPT_OK. enum cpti_exit. */
-static inline int cpti_status_exit(cpt_status status)
-{
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
-}
-
-/* Counts of records. */
-struct cpti_gather_tally {
-    uint64_t record_count;
-    uint64_t forced_count; /* left out */
-    uint64_t fragment_count;
-    uint64_t local_root_count;
-    uint64_t duplicate_count; /* selected, but counted before */
-    uint64_t unchecked_count; /* selected, and not compared with all others */
-    /* If gather->counts_all: what the terms choose from, and what they choose. The
-     * weight is that beyond one for each record, as a cpt_weight. */
-    uint64_t whole_count;
-    uint64_t whole_weight;
-    uint64_t chosen_count;
-    uint64_t chosen_weight;
-};
-
-/* Counts why a record, which is counted elsewhere, does not count. */
-static inline void cpti_gather_tally_add(struct cpti_gather_tally *tally,
-                                         enum cpti_selected selected)
-{
-    tally->forced_count += selected == CPTI_FORCED_EXCLUDED;
-    tally->fragment_count += selected == CPTI_FRAGMENT_EXCLUDED;
-    tally->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
-}
-
-/* Says in @text what was left out for its kind, "; 3 forced left out, see …"; empty:
- * none was. Returns @text. */
-enum { CPTI_GATHER_LEFT_BYTES = 3 * 80 };
-const char *cpti_gather_left_text(const struct cpti_gather_tally *tally,
-                                  char text[CPTI_GATHER_LEFT_BYTES]);
+enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 8 /* CPTI_FOLDS_MAX */ };
 
 /* What part of all requests was selected. */
 struct cpti_gather_share {
@@ -144,9 +102,9 @@ struct cpti_gather_share {
  * known, all parts are those of the records. */
 struct cpti_gather_share cpti_gather_share(const struct cpti_gather *gather);
 
-/* Adds them to the counts of @tree. Errors of cpt_tree_count_add(). */
+/* Adds @counts to those of @tree. Errors of cpt_tree_count_add(). */
 cpt_status cpti_gather_count(struct cpt_tree *tree,
-                             const struct cpti_gather_tally *tally);
+                             const struct cpti_fold_counts *counts);
 
 /*
  * Reads @path_count files at @paths into the @gather_count trees at @gathers. A file

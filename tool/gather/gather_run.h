@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gather_run.h - one run of cpti_gather(): its state, its inputs, its threads
+ * gather_run.h - the inside of cpti_gather()
  *
- *      gather.c          prepares the run, and completes its trees
- *      gather_threads.c  shares the pieces of the inputs among threads, each with a run
- *                        of its own, and joins them
- *      gather_input.c    adds one log, tree or database to the trees of a run
+ *      gather.c        prepares the stream, and completes the trees
+ *      gather_side.c   the fold of one tree: requests, trees and databases to add
  *
- * Only these three files use it. Messages have been printed when a function here fails.
+ * Only these two files use it. Messages have been printed when a function here fails.
  */
 #ifndef CPTI_CLI_GATHER_RUN_H
 #define CPTI_CLI_GATHER_RUN_H
 
 #include "tool/gather/gather.h"
-#include "tool/requests/sample.h"
-#include "tool/requests/seen.h"
+#include "tool/requests/stream.h"
 
-struct cpt_log_part;
 struct cpt_log_shapes;
 struct cpt_serial;
+struct cpti_parts;
 
-/* The counts of the tree of a gather that counts all; see struct cpti_gather_tally. */
+/* The counts of the tree of a gather that counts all; see struct cpti_fold_counts. */
 #define CPTI_COUNT_WHOLE         "whole_records"
 #define CPTI_COUNT_WHOLE_WEIGHT  "whole_weight"
 #define CPTI_COUNT_CHOSEN        "chosen_records"
@@ -35,60 +32,39 @@ struct cpti_gather_services {
     bool has_failed;   /* without memory a service was not noted: nothing may be used */
 };
 
-struct cpti_gather_run {
-    struct cpti_gather *gathers;
-    size_t gather_count;
+/* One tree: the context of its fold. */
+struct cpti_gather_side {
+    struct cpti_gather *gather; /* in a part of a thread: &own */
+    struct cpti_gather own;
     struct cpti_gather_services services;
-    bool stops_at_error;
-    bool is_drawn; /* a database has drawn the samples and added their requests */
     struct cpt_log_shapes *shapes; /* of the records that this thread met */
-    struct cpti_gather_tally tallies[CPTI_GATHERS_MAX]; /* of the log being read */
-    struct cpti_sample samples[CPTI_GATHERS_MAX];
-    struct cpt_serial *serials[CPTI_GATHERS_MAX]; /* NULL: it does not check times */
-    struct cpti_seen *seen;     /* all threads share it; NULL: duplicates count */
-    struct cpti_parts *parts;   /* the trees that were met; all threads share it */
-    struct cpti_seen_mark mark; /* of the record being read */
-    bool has_mark;
-    bool met_requests; /* some input was not a tree */
+    struct cpt_serial *serial;     /* NULL: it does not check times */
+};
+
+/* What all threads share: the context of the stream. */
+struct cpti_gather_run {
+    size_t side_count;
     size_t path_count;
+    struct cpti_parts *parts; /* the trees that were met */
+    bool is_drawn; /* a database has drawn the samples and added their requests */
 };
 
-/* The result of reading an input, or a piece of it. */
-struct cpti_gather_outcome {
-    int exit_status;
-    bool is_usable; /* what was read of it may be used, even after a failure */
-    bool is_log;
-    bool is_broken; /* damage in a part of a log: the whole log is to be read instead */
-};
+/* Makes an empty tree for @gather. enum cpti_exit; deinit also after a failure. */
+int cpti_gather_side_init(struct cpti_gather_side *side, struct cpti_gather *gather);
+/* Frees all but the tree. */
+void cpti_gather_side_deinit(struct cpti_gather_side *side);
 
-/* --- gather_input.c --- */
-
-/* Makes empty trees and shapes. enum cpti_exit; deinit also after a failure. */
-int cpti_gather_run_init(struct cpti_gather_run *run);
-/* Frees all but the trees and the samples. */
-void cpti_gather_run_deinit(struct cpti_gather_run *run);
+/* The fold that adds requests to @side. */
+struct cpti_fold cpti_gather_fold(struct cpti_gather_side *side);
 
 /* Notes the entry service @name. Whether it is the first one noted: only its requests
  * are added. */
-bool cpti_gather_run_enters(struct cpti_gather_run *run, const char *name);
+bool cpti_gather_enters(struct cpti_gather_services *services, const char *name);
 
-/* Adds the input at @path, or @part of it unless that is NULL. */
-struct cpti_gather_outcome cpti_gather_input(struct cpti_gather_run *run,
-                                             const char *path,
-                                             const struct cpt_log_part *part);
-
-/* Adds the requests of the samples to the trees, and notes how they were drawn. enum
- * cpti_exit. */
-int cpti_gather_samples(struct cpti_gather_run *run);
-
-/* --- gather_threads.c --- */
-
-/*
- * Adds the inputs at @paths, by at most @thread_count threads; @outcomes gets one for
- * each. By one thread it ends at the first that is not usable. enum cpti_exit.
- */
-int cpti_gather_inputs(struct cpti_gather_run *run, const char *const *paths,
-                       size_t path_count, size_t thread_count,
-                       struct cpti_gather_outcome *outcomes);
+/* For a stream with a run as its context: a tree, a database. */
+void cpti_gather_begin(void *context);
+void cpti_gather_other(void *context, struct cpti_fold *folds, struct cpti_input *input,
+                       struct cpti_outcome *outcome);
+int cpti_gather_database(void *context, struct cpti_fold *folds, const char *address);
 
 #endif

@@ -20,7 +20,7 @@
 
 #include "tool/gather/gather.h"
 #include "tool/requests/population.h"
-#include "tool/requests/sample.h"
+#include "tool/requests/stream.h"
 #include "tool/base/files.h"
 #include "tool/base/output.h"
 #include "tool/store/question.h"
@@ -104,12 +104,12 @@ static void meet_service_name(struct found *found, struct cpt_bytes service)
 static cpt_status meet_service(void *context, const struct cpti_store_service *service)
 {
     struct found *found = context;
-    const struct cpti_gather_tally tally = {.record_count = service->record_count,
+    const struct cpti_fold_counts counts = {.record_count = service->record_count,
                                             .forced_count = service->forced_count,
                                             .fragment_count = service->fragment_count,
                                             .local_root_count =
                                                 service->local_root_count};
-    const cpt_status status = cpti_gather_count(found->tree, &tally);
+    const cpt_status status = cpti_gather_count(found->tree, &counts);
 
     if (status == CPT_OK && service->selected_count != 0) {
         meet_service_name(found, service->name);
@@ -369,7 +369,7 @@ static cpt_status draw(const struct drawing *drawing, struct cpti_sample *sample
     static const struct cpt_bytes none = {"", 0};
 
     for (size_t i = 0; i < drawing->place_count; i++) {
-        const struct cpti_sampled index = {.start_unix_ns = i};
+        const struct cpti_sampled index = {.record_number = i};
         const size_t place = cpti_sample_draw(sample);
 
         if (place != SIZE_MAX &&
@@ -382,7 +382,7 @@ static cpt_status draw(const struct drawing *drawing, struct cpti_sample *sample
         return CPT_NO_MEMORY;
     }
     for (size_t i = 0; i < sample->count; i++) {
-        (*picks)[i] = drawing->places[sample->kept[i].start_unix_ns].pick;
+        (*picks)[i] = drawing->places[sample->kept[i].record_number].pick;
     }
     return CPT_OK;
 }
@@ -471,7 +471,7 @@ static int ask(struct database *database, struct found *found,
 }
 
 int cpti_store_gather(const char *address, struct cpti_gather *gather,
-                      struct cpti_sample *sample,
+                      struct cpti_selection *selection, struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context)
 {
     struct database database;
@@ -481,7 +481,7 @@ int cpti_store_gather(const char *address, struct cpti_gather *gather,
                           .path = cpt_path_new(NULL),
                           .service = service,
                           .context = context};
-    int status = open_database(&database, address, gather->selection, false);
+    int status = open_database(&database, address, selection, false);
 
     if (gather->request != NULL && !gather->needs_order) {
         found.gather = gather;

@@ -20,16 +20,16 @@ struct cpti_population;
 struct cpti_sample;
 
 /*
- * Adds the selected requests at @address to gather->tree, and the counts of those left
- * out. Calls @service for each entry service that has selected requests; if there are
- * several, no request is added. If @sample is not NULL, draws it, and adds its requests
- * only; it then holds no paths.
+ * Adds the requests at @address that @selection has to gather->tree, and the counts of
+ * those left out. Calls @service for each entry service that has selected requests; if
+ * there are several, no request is added. If @sample is not NULL, draws it, and adds
+ * its requests only; it then holds no paths.
  *
  * If gather->request is set, requests are fetched one by one, with their segments in
  * any order; it is not called if it needs the order. enum cpti_exit.
  */
 int cpti_store_gather(const char *address, struct cpti_gather *gather,
-                      struct cpti_sample *sample,
+                      struct cpti_selection *selection, struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context);
 
 /*

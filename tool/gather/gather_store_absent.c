@@ -13,10 +13,11 @@ static int refuse(const char *address)
 }
 
 int cpti_store_gather(const char *address, struct cpti_gather *gather,
-                      struct cpti_sample *sample,
+                      struct cpti_selection *selection, struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context)
 {
     (void)gather;
+    (void)selection;
     (void)sample;
     (void)service;
     (void)context;

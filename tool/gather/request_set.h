@@ -11,8 +11,7 @@
 #define CPTI_CLI_REQUEST_SET_H
 
 #include "tool/gather/gather.h"
-#include "tool/requests/sample.h"
-#include "tool/requests/seen.h"
+#include "tool/requests/stream.h"
 #include "tool/select/select.h"
 
 /* Set the first part; the rest is zero at first. */
@@ -22,16 +21,14 @@ struct cpti_request_set {
     size_t path_count;
     struct cpti_selection selection;
 
-    struct cpti_sample sample;
-    struct cpti_seen *seen; /* NULL: duplicates count */
-    struct cpti_gather_tally tally;
+    struct cpti_fold fold;  /* its counts, and the sample */
     size_t visits_count;    /* records of the sample with all visits */
     uint64_t damaged_count; /* … that cannot be read */
 };
 
 /* Reads the logs of @set and draws its sample, of at most as many as its selection
  * says. Prints what is wrong, what does not count, and that no request is selected.
- * enum cpti_exit; after a failure sample.count tells whether there is something. */
+ * enum cpti_exit; after a failure fold.sample.count tells if there is something. */
 int cpti_request_set_read(struct cpti_request_set *set,
                           const struct cpti_arguments *arguments);
 void cpti_request_set_deinit(struct cpti_request_set *set);

@@ -6,7 +6,7 @@
 #include "tool/base/files.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "tool/select/expression_path.h"
 #include "tool/select/terms.h"
 #include "cpt/cpt_clock.h"
@@ -176,15 +176,16 @@ static bool is_in_window(const struct cpti_selection *selection,
            record->start_unix_ns < selection->until_ns;
 }
 
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int meet_record(void *context, const struct cpti_request *request)
 {
-    struct diagnosis *diagnosis = walk->context;
+    struct diagnosis *diagnosis = context;
+    const struct cpt_record *record = request->record;
     const struct cpti_selection *selection = diagnosis->selection;
     const bool is_first = diagnosis->record_count == 0;
     bool is_left;
 
     if (diagnosis->record_count++ == RECORDS_MAX) {
-        return CPTI_EXIT_FAILED; /* enough; it ends the walk */
+        return CPTI_STREAM_ENOUGH;
     }
     if (is_first || record->start_unix_ns < diagnosis->first_ns) {
         diagnosis->first_ns = record->start_unix_ns;
@@ -209,23 +210,6 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
         term->left_count += is_left;
     }
     return CPTI_EXIT_DONE;
-}
-
-static void walk_file(struct diagnosis *diagnosis, const char *path)
-{
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input,
-        .is_quiet = true,
-        .record = meet_record,
-        .context = diagnosis,
-    };
-
-    if (diagnosis->record_count <= RECORDS_MAX &&
-        cpti_log_open(&input, path) == CPTI_EXIT_DONE) {
-        (void)cpti_log_walk(&walk);
-        cpti_input_close(&input);
-    }
 }
 
 /* --- Printing --- */
@@ -549,9 +533,7 @@ void cpti_diagnosis_print(const struct cpti_selection *selection,
     bool is_left;
 
     if (init_terms(&diagnosis) == CPTI_EXIT_DONE) {
-        for (size_t i = 0; i < path_count; i++) {
-            walk_file(&diagnosis, paths[i]);
-        }
+        (void)cpti_stream_look(paths, path_count, meet_record, &diagnosis);
         is_left = say_window(&diagnosis) && say_entry(&diagnosis);
         for (size_t i = 0; i < diagnosis.term_count && is_left; i++) {
             is_left = say_term(&diagnosis, &diagnosis.terms[i]);

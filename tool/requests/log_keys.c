@@ -7,7 +7,7 @@
 #include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/requests/diagnosis.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "wire/cpt_log.h"
 
 #include <ctype.h>
@@ -75,30 +75,20 @@ static void add_attribute(struct keys *keys, const struct cpt_attribute *attribu
     add_word(keys, word);
 }
 
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int meet_record(void *context, const struct cpti_request *request)
 {
-    struct keys *keys = walk->context;
+    struct keys *keys = context;
 
-    for (size_t i = 0; i < record->attribute_count; i++) {
-        add_attribute(keys, &record->attributes[i]);
+    for (size_t i = 0; i < request->record->attribute_count; i++) {
+        add_attribute(keys, &request->record->attributes[i]);
     }
-    return ++keys->record_count < RECORDS_MAX ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+    return ++keys->record_count < RECORDS_MAX ? CPTI_EXIT_DONE : CPTI_STREAM_ENOUGH;
 }
 
-static void walk_file(struct keys *keys, const char *path)
+static void look_into(struct keys *keys, const char *path)
 {
-    struct cpti_input input;
-    struct cpti_log_walk walk = {.input = &input,
-                                 .is_quiet = true,
-                                 .prints_records = true,
-                                 .record = meet_record,
-                                 .context = keys};
-
     keys->record_count = 0;
-    if (cpti_log_open(&input, path) == CPTI_EXIT_DONE) {
-        (void)cpti_log_walk(&walk);
-        cpti_input_close(&input);
-    }
+    (void)cpti_stream_look(&path, 1, meet_record, keys);
 }
 
 static int compare_words(const void *left, const void *right)
@@ -118,7 +108,7 @@ int cpti_log_keys_print(bool has_terms, const char *prefix, size_t count,
 
     cpti_brief_init(&brief, NULL, count, words);
     for (size_t i = 0; i < brief.count; i++) {
-        walk_file(&keys, brief.files.operands[i]);
+        look_into(&keys, brief.files.operands[i]);
     }
     cpti_brief_deinit(&brief);
     if (keys.words.count != 0) {
@@ -141,7 +131,7 @@ void cpti_log_keys_suggest(const char *key, const char *const *paths, size_t pat
         return;
     }
     for (size_t i = 0; i < path_count && i < FILES_MAX; i++) {
-        walk_file(&keys, paths[i]);
+        look_into(&keys, paths[i]);
     }
     nearest = cpti_nearest_name(key, &keys.words);
     if (nearest != NULL && strcmp(nearest, key) != 0) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* log_sample.c - a sample of the records of a walk; see log_sample.h */
+/* log_sample.c - a sample of the requests of a stream; see log_sample.h */
 #include "tool/requests/log_sample.h"
 
 #include "tool/base/output.h"
+#include "tool/requests/stream.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-int cpti_log_sample_add(struct cpti_log_walk *walk, const struct cpt_record *record,
-                        struct cpti_sample *sample, uint64_t weight)
+int cpti_log_sample_add(struct cpti_sample *sample, const struct cpti_request *request)
 {
-    const struct cpti_sampled kept = {.weight = weight};
+    const struct cpti_sampled kept = {.weight = request->weight,
+                                      .record_number = request->number};
     const size_t place = cpti_sample_draw(sample);
     const struct cpt_path *path;
     int exit_status;
@@ -21,13 +22,12 @@ int cpti_log_sample_add(struct cpti_log_walk *walk, const struct cpt_record *rec
     if (place == SIZE_MAX) {
         return CPTI_EXIT_DONE;
     }
-    exit_status = cpti_log_path(walk, record, &path);
+    exit_status = cpti_log_path(request->walk, request->record, &path);
     if (path == NULL) {
         sample->met_count--; /* as if it were not in the log */
         return exit_status;
     }
-    return cpti_sample_put(sample, place, cpt_log_reader_bytes(walk->reader), &kept) ==
-                   CPT_OK
+    return cpti_sample_put(sample, place, request->bytes, &kept) == CPT_OK
                ? CPTI_EXIT_DONE
                : cpti_failed("out of memory");
 }
@@ -60,16 +60,21 @@ static cpt_status read_nothing(void *context, void *buffer, size_t capacity,
 static int call_with(const struct cpti_sampled *sampled, struct cpt_log_reader *reader,
                      struct cpt_path *path, cpti_sampled_fn each, void *context)
 {
-    const struct cpt_bytes data = {(const char *)sampled->data, sampled->data_bytes};
     struct cpt_record record;
-    cpt_status status = cpt_log_reader_decode(reader, data, &record, NULL);
+    const struct cpti_request request = {
+        .record = &record,
+        .path = path,
+        .weight = sampled->weight,
+        .number = sampled->record_number,
+        .bytes = {(const char *)sampled->data, sampled->data_bytes}};
+    cpt_status status = cpt_log_reader_decode(reader, request.bytes, &record, NULL);
 
     cpt_path_reset(path);
     if (status == CPT_OK) {
         status = cpt_record_path(&record, NULL, path, NULL);
     }
     /* both succeeded before, when the record was drawn */
-    return status == CPT_OK ? each(context, sampled, &record, path)
+    return status == CPT_OK ? each(context, &request)
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 

@@ -28,8 +28,8 @@ struct cpti_sampled {
     size_t data_bytes;
     uint64_t
         number; /* its place among those met, from 1 on; cpti_sample_put() sets it */
-    uint64_t start_unix_ns;
     uint64_t weight;
+    uint64_t record_number; /* among those of all logs */
 };
 
 struct cpti_sample {

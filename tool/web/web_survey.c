@@ -8,7 +8,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/output.h"
 #include "tool/gather/gather.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "tool/web/web_complete.h"
 #include "cpt/cpt_path.h"
 #include "cpt/base/utf8.h"
@@ -141,9 +141,10 @@ static void note_frames(struct cpti_web_survey *survey, const struct cpt_path *p
     }
 }
 
-static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static int meet_record(void *context, const struct cpti_request *request)
 {
-    const struct pass *pass = walk->context;
+    const struct pass *pass = context;
+    const struct cpt_record *record = request->record;
     struct cpti_web_survey *survey = pass->survey;
 
     /* relaxed: nothing else depends on it */
@@ -165,25 +166,12 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
         survey->record_count % FRAMES_STEP == 0) {
         const struct cpt_path *path;
 
-        (void)cpti_log_path(walk, record, &path);
+        (void)cpti_log_path(request->walk, record, &path);
         if (path != NULL) {
             note_frames(survey, path);
         }
     }
     return CPTI_EXIT_DONE;
-}
-
-static void walk_file(struct pass *pass, const char *path)
-{
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input, .is_quiet = true, .record = meet_record, .context = pass};
-
-    if (cpti_is_store(path) || cpti_log_open(&input, path) != CPTI_EXIT_DONE) {
-        return;
-    }
-    (void)cpti_log_walk(&walk);
-    cpti_input_close(&input);
 }
 
 /* Copies @files. False without memory. */
@@ -230,9 +218,8 @@ void cpti_web_survey_read(struct cpti_web_survey *survey,
 {
     struct pass pass = {survey, is_unwanted};
 
-    for (size_t i = 0; i < survey->path_count; i++) {
-        walk_file(&pass, survey->paths[i]);
-    }
+    (void)cpti_stream_look((const char *const *)survey->paths, survey->path_count,
+                           meet_record, &pass);
 }
 
 struct cpti_web_survey *cpti_web_survey_hold(struct cpti_web_survey *survey)
