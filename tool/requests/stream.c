@@ -363,26 +363,34 @@ static int read_each(struct cpti_stream *stream, struct cpti_outcome *outcomes,
     return status;
 }
 
+/* Makes the set of records that were met, if a fold asks for it. enum cpti_exit. */
+static int init_seen(struct cpti_stream *stream)
+{
+    for (size_t i = 0; i < stream->fold_count; i++) {
+        if (stream->folds[i].counts_once) {
+            stream->seen = cpti_seen_new(stream->seen_max);
+            return stream->seen != NULL
+                       ? CPTI_EXIT_DONE
+                       : cpti_failed("no memory or random numbers to find "
+                                     "duplicates" CPTI_HINT "see --keep-duplicates");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
 int cpti_stream_run(struct cpti_stream *stream, bool *is_usable)
 {
     struct cpti_outcome *outcomes =
         stream->outcomes != NULL ? stream->outcomes
                                  : calloc(stream->path_count + 1, sizeof *outcomes);
-    bool counts_once = false;
-    int status = outcomes != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    int status;
 
     assert(stream->fold_count <= CPTI_FOLDS_MAX);
     *is_usable = false;
-    for (size_t i = 0; i < stream->fold_count; i++) {
-        counts_once = counts_once || stream->folds[i].counts_once;
+    if (outcomes == NULL) {
+        return cpti_failed("out of memory");
     }
-    if (status == CPTI_EXIT_DONE && counts_once) {
-        stream->seen = cpti_seen_new(stream->seen_max);
-        status = stream->seen != NULL
-                     ? CPTI_EXIT_DONE
-                     : cpti_failed("no memory or random numbers to find "
-                                   "duplicates" CPTI_HINT "see --keep-duplicates");
-    }
+    status = init_seen(stream);
     if (status == CPTI_EXIT_DONE) {
         status = stream->in_time_order ? read_in_order(stream)
                                        : read_each(stream, outcomes, is_usable);
