@@ -39,6 +39,7 @@
 #define CPT_TREE_H
 
 #include "cpt/cpt_alloc.h"
+#include "cpt/cpt_io.h"
 #include "cpt/cpt_name.h"
 
 CPT_BEGIN_DECLS
@@ -371,19 +372,15 @@ CPT_API cpt_status cpt_tree_encode(const struct cpt_alloc *alloc,
                                    const struct cpt_tree *tree, void **bytes,
                                    size_t *byte_count);
 
-/* Takes @bytes of an encoded tree at @data. Returns 0, or anything else if they cannot
- * be written; then it is not called again. */
-typedef int (*cpt_tree_write_fn)(void *context, const void *data, size_t bytes);
-
 /*
- * Passes the same bytes piece by piece to @write, from within this call. Takes memory
- * of @alloc for the order of the nodes, not for the bytes.
+ * Passes the same bytes piece by piece to @sink, from within this call. Takes memory of
+ * @alloc for the order of the nodes, not for the bytes.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_IO if @write failed.
+ * CPT_OK; CPT_NO_MEMORY; CPT_IO if @sink failed.
  */
 CPT_API cpt_status cpt_tree_write(const struct cpt_alloc *alloc,
-                                  const struct cpt_tree *tree, cpt_tree_write_fn write,
-                                  void *context);
+                                  const struct cpt_tree *tree,
+                                  const struct cpt_sink *sink);
 
 /*
  * Sets *@tree to a new tree of such bytes, which the caller owns. The bytes may come

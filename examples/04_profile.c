@@ -72,9 +72,9 @@ static cpt_status print_tree(const struct cpt_tree *tree)
     return CPT_OK;
 }
 
-static int write_some(void *file, const void *data, size_t bytes)
+static cpt_status write_some(void *file, const void *data, size_t bytes)
 {
-    return fwrite(data, 1, bytes, file) != bytes;
+    return fwrite(data, 1, bytes, file) == bytes ? CPT_OK : CPT_IO;
 }
 
 static cpt_status write_profile(const struct cpt_tree *tree, struct cpt_error *error)

@@ -19,6 +19,7 @@
 #define CPT_RUNNING_H
 
 #include "cpt_rpc.h"
+#include "cpt/cpt_io.h"
 
 CPT_BEGIN_DECLS
 
@@ -27,26 +28,22 @@ enum {
     CPT_RUNNING_BYTES_MAX = 4 << 20  /* of the JSON, with its last line end */
 };
 
-/* Takes a piece of text. Called without locks. */
-typedef void (*cpt_write_fn)(void *context, const char *text, size_t bytes);
-
 /*
- * Writes what @service does just now, by one call of @write. Older requests come first,
- * more or less. A task that is not traced is "runnable" both while it runs and while it
- * is queued, and only its calls and its locks have a time ("us").
+ * Writes what @service does just now, by one call of @sink, without locks. Older
+ * requests come first, more or less. A task that is not traced is "runnable" both while
+ * it runs and while it is queued, and only its calls and its locks have a time ("us").
  *
- * CPT_OK; CPT_NO_MEMORY, and nothing is written.
+ * CPT_OK; CPT_NO_MEMORY, and nothing is written; CPT_IO if @sink failed.
  */
 CPT_API cpt_status cpt_service_requests_json(struct cpt_service *service,
-                                             cpt_write_fn write, void *context);
+                                             const struct cpt_sink *sink);
 
 /*
  * Writes the plans of the methods of @service as JSON, with the types of their values;
- * GET /cpt/plans, and `cpt graph` draws them. CPT_OK; CPT_NO_MEMORY, and nothing is
- * written.
+ * GET /cpt/plans, and `cpt graph` draws them. As cpt_service_requests_json().
  */
 CPT_API cpt_status cpt_service_plans_json(struct cpt_service *service,
-                                          cpt_write_fn write, void *context);
+                                          const struct cpt_sink *sink);
 
 /* All plans of the process are made: tells it `cpt graph PROGRAM`, if that has started
  * it (CPT_PLANS in the environment); else does nothing. cpt_http_run() calls it. */

@@ -42,18 +42,11 @@
 #define CPT_PPROF_H
 
 #include "cpt/cpt_alloc.h"
+#include "cpt/cpt_io.h"
 
 CPT_BEGIN_DECLS
 
 struct cpt_tree;
-
-/* Where bytes go. @write takes all @bytes at @data and returns 0; any other value stops
- * the writing function, which then returns CPT_IO. That function calls it on its own
- * thread, any number of times. */
-struct cpt_sink {
-    int (*write)(void *context, const void *data, size_t bytes);
-    void *context;
-};
 
 /* Limits. pprof is known to open profiles of a million samples. */
 #define CPT_PPROF_TOTAL_MAX ((uint64_t)1 << 62) /* sum of all values of one type */

@@ -54,7 +54,7 @@ struct cpt_graph_join_options {
 
 /* A graph log, read at any place. It must stay as it is until the join is freed. */
 struct cpt_graph_input {
-    cpt_log_read_at_fn read_at;
+    cpt_read_at_fn read_at;
     void *context;
     uint64_t bytes;
 };

@@ -28,6 +28,7 @@
 #define CPT_LOG_H
 
 #include "cpt/cpt_alloc.h"
+#include "cpt/cpt_io.h"
 #include "cpt/cpt_name.h"
 #include "cpt/cpt_path.h"
 
@@ -199,14 +200,6 @@ CPT_API struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block);
 
 /* --- Reading --- */
 
-/*
- * Reads the next bytes of the input: at most @capacity to @buffer, their count to
- * *@bytes, 0 only at the end. Anything but CPT_OK ends cpt_log_reader_next() with that
- * status. Called from within cpt_log_reader_next(), on its thread.
- */
-typedef cpt_status (*cpt_log_read_fn)(void *context, void *buffer, size_t capacity,
-                                      size_t *bytes);
-
 struct cpt_log_index;
 struct cpt_log_index_block;
 
@@ -221,7 +214,7 @@ typedef int (*cpt_log_wants_fn)(void *context, const struct cpt_log_index *index
 struct cpt_log_reader_options {
     size_t struct_bytes;
     const struct cpt_alloc *alloc;
-    cpt_log_read_fn read; /* required */
+    cpt_read_fn read; /* required */
     void *context;
     size_t block_bytes_max;  /* longest block; default 2^26 + 64 KiB */
     size_t record_bytes_max; /* longest record; default CPT_LOG_RECORD_BYTES_MAX */

@@ -84,16 +84,11 @@ CPT_API cpt_status cpt_log_index_encode(const struct cpt_log_index *index,
 
 /* --- Reading --- */
 
-/* Reads @bytes at @offset of the input to @buffer. CPT_OK; anything else if it cannot
- * read all of them. */
-typedef cpt_status (*cpt_log_read_at_fn)(void *context, uint64_t offset, void *buffer,
-                                         size_t bytes);
-
 /* Where to look for an index. See cpt_options_read(). */
 struct cpt_log_index_options {
     size_t struct_bytes;
     const struct cpt_alloc *alloc;
-    cpt_log_read_at_fn read_at; /* required */
+    cpt_read_at_fn read_at; /* required */
     void *context;
     uint64_t input_bytes; /* of the whole input */
 };

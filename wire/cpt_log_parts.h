@@ -41,7 +41,7 @@ struct cpt_log_part {
 /* See cpt_options_read(). */
 struct cpt_log_parts_options {
     size_t struct_bytes;
-    cpt_log_read_at_fn read_at; /* required */
+    cpt_read_at_fn read_at; /* required */
     void *context;
     uint64_t input_bytes;   /* of the whole input */
     size_t part_count_max;  /* 1 to CPT_LOG_PARTS_MAX; default 1 */

@@ -20,10 +20,9 @@ enum { BUFFER_BYTES = 1 << 14 };
 _Static_assert((int)BUFFER_BYTES > (int)CPT_TREE_NOTE_VALUE_BYTES_MAX, "a value fits");
 
 struct writer {
-    cpt_tree_write_fn write; /* NULL: bytes are only counted */
-    void *context;
-    cpt_status status; /* the first error; nothing is written after it */
-    uint64_t bytes;    /* so far */
+    struct cpt_sink sink; /* NULL: bytes are only counted */
+    cpt_status status;    /* the first error; nothing is written after it */
+    uint64_t bytes;       /* so far */
     uint32_t crc;
     size_t buffered;
     unsigned char buffer[BUFFER_BYTES];
@@ -33,7 +32,8 @@ static void flush(struct writer *writer)
 {
     writer->crc = cpt_crc32c(writer->crc, writer->buffer, writer->buffered);
     if (writer->status == CPT_OK &&
-        writer->write(writer->context, writer->buffer, writer->buffered) != 0) {
+        writer->sink.write(writer->sink.context, writer->buffer, writer->buffered) !=
+            CPT_OK) {
         writer->status = CPT_IO;
     }
     writer->buffered = 0;
@@ -43,7 +43,7 @@ static void flush(struct writer *writer)
 static void put(struct writer *writer, const void *data, size_t bytes)
 {
     writer->bytes += bytes;
-    if (writer->write == NULL || bytes == 0) {
+    if (writer->sink.write == NULL || bytes == 0) {
         return;
     }
     if (bytes > BUFFER_BYTES - writer->buffered) {
@@ -281,13 +281,13 @@ static void put_body(struct writer *writer, const struct cpt_tree *tree,
 static void put_tree(struct writer *writer, const struct cpt_tree *tree,
                      const uint32_t *order, uint32_t *numbers)
 {
-    const cpt_tree_write_fn write = writer->write;
+    const struct cpt_sink sink = writer->sink;
     unsigned char head[CPTI_TREE_HEAD_BYTES] = CPTI_TREE_MAGIC;
     unsigned char crc[CPTI_TREE_CRC_BYTES];
 
-    writer->write = NULL;
+    writer->sink.write = NULL;
     put_body(writer, tree, order, numbers);
-    writer->write = write;
+    writer->sink = sink;
     head[CPTI_TREE_MAGIC_BYTES] = (unsigned char)version_of(tree);
     put_fixed(head + CPTI_TREE_MAGIC_BYTES + 1, writer->bytes, 8);
     put(writer, head, sizeof head);
@@ -299,7 +299,7 @@ static void put_tree(struct writer *writer, const struct cpt_tree *tree,
 }
 
 cpt_status cpt_tree_write(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
-                          cpt_tree_write_fn write, void *context)
+                          const struct cpt_sink *sink)
 {
     struct writer *writer = cpt_alloc_zeroed(alloc, sizeof *writer);
     uint32_t *order = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof *order);
@@ -310,8 +310,7 @@ cpt_status cpt_tree_write(const struct cpt_alloc *alloc, const struct cpt_tree *
                             : cpti_tree_order(alloc, tree, CPT_TREE_BY_NAME, order);
 
     if (status == CPT_OK) {
-        writer->write = write;
-        writer->context = context;
+        writer->sink = *sink;
         put_tree(writer, tree, order, numbers);
         status = writer->status;
     }
@@ -330,25 +329,26 @@ struct memory {
     size_t capacity;
 };
 
-static int put_to_memory(void *context, const void *data, size_t bytes)
+static cpt_status put_to_memory(void *context, const void *data, size_t bytes)
 {
     struct memory *memory = context;
 
     if (cpt_alloc_grow(memory->alloc, (void **)&memory->data, &memory->capacity,
                        memory->bytes + bytes, SIZE_MAX / 2, 1) != CPT_OK) {
-        return 1;
+        return CPT_NO_MEMORY;
     }
     memcpy(memory->data + memory->bytes, data, bytes);
     memory->bytes += bytes;
-    return 0;
+    return CPT_OK;
 }
 
 cpt_status cpt_tree_encode(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
                            void **bytes, size_t *byte_count)
 {
     struct memory memory = {.alloc = alloc};
+    const struct cpt_sink sink = {put_to_memory, &memory};
 
-    if (cpt_tree_write(alloc, tree, put_to_memory, &memory) != CPT_OK) {
+    if (cpt_tree_write(alloc, tree, &sink) != CPT_OK) {
         cpt_alloc_free(alloc, memory.data);
         return CPT_NO_MEMORY;
     }

@@ -179,23 +179,22 @@ static uint64_t write_list(struct cpt_service *service, size_t index,
     return left_out;
 }
 
-/* Ends the document, and gives it to @write. */
-static cpt_status hand_out(struct cpti_json_text *text, cpt_write_fn write,
-                           void *context)
+/* Ends the document, and gives it to @sink. */
+static cpt_status hand_out(struct cpti_json_text *text, const struct cpt_sink *sink)
 {
     cpt_status status = CPT_NO_MEMORY;
 
     cpti_json_text_end(text);
     if (!text->is_full) {
-        write(context, text->data, text->bytes);
-        status = CPT_OK;
+        status = sink->write(sink->context, text->data, text->bytes) == CPT_OK ? CPT_OK
+                                                                               : CPT_IO;
     }
     cpti_json_text_deinit(text);
     return status;
 }
 
-cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn write,
-                                     void *context)
+cpt_status cpt_service_requests_json(struct cpt_service *service,
+                                     const struct cpt_sink *sink)
 {
     struct cpti_json_text text;
     uint64_t left_out = 0;
@@ -213,11 +212,11 @@ cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn w
     cpti_json_text_close(&text, ']');
     cpti_json_text_number(&text, "left_out", left_out);
     cpti_json_text_close(&text, '}');
-    return hand_out(&text, write, context);
+    return hand_out(&text, sink);
 }
 
-cpt_status cpt_service_plans_json(struct cpt_service *service, cpt_write_fn write,
-                                  void *context)
+cpt_status cpt_service_plans_json(struct cpt_service *service,
+                                  const struct cpt_sink *sink)
 {
     struct cpti_json_text text;
     uint64_t left_out = 0;
@@ -243,5 +242,5 @@ cpt_status cpt_service_plans_json(struct cpt_service *service, cpt_write_fn writ
     cpti_json_text_close(&text, ']');
     cpti_json_text_number(&text, "left_out", left_out);
     cpti_json_text_close(&text, '}');
-    return hand_out(&text, write, context);
+    return hand_out(&text, sink);
 }

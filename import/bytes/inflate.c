@@ -23,7 +23,7 @@ enum form { UNKNOWN, PLAIN, GZIP, ZSTD };
 
 struct cpti_inflate {
     const struct cpt_alloc *alloc;
-    cpti_read_fn read;
+    cpt_read_fn read;
     void *context;
     enum form form;
     bool is_within; /* a member or a frame, which has not ended */
@@ -40,7 +40,7 @@ struct cpti_inflate {
     unsigned char input[INPUT_BYTES];
 };
 
-struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_fn read,
+struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpt_read_fn read,
                                       void *context)
 {
     struct cpti_inflate *inflate = NULL;

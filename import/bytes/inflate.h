@@ -20,7 +20,7 @@ struct cpti_inflate;
 bool cpti_inflate_recognise(const char *data, size_t bytes);
 
 /* What inflates the bytes that @read gives; NULL without memory. The caller owns it. */
-struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_fn read,
+struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpt_read_fn read,
                                       void *context);
 void cpti_inflate_free(struct cpti_inflate *inflate);
 
@@ -28,7 +28,7 @@ void cpti_inflate_free(struct cpti_inflate *inflate);
 void cpti_inflate_limit_window(struct cpti_inflate *inflate, unsigned log);
 
 /*
- * A cpti_read_fn; @inflate is a struct cpti_inflate.
+ * A cpt_read_fn; @inflate is a struct cpti_inflate.
  *
  * CPT_OK; CPT_CORRUPT; CPT_TRUNCATED: the file ends within compressed bytes;
  * CPT_NO_MEMORY; CPT_VERSION: zstd is not built in; errors of its own read function.

@@ -35,7 +35,7 @@ struct cpti_pieces {
     enum place place;
 };
 
-struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn read,
+struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpt_read_fn read,
                                     void *context, size_t bytes_max)
 {
     struct cpti_pieces *pieces = NULL;

@@ -26,7 +26,7 @@ struct cpti_way;
 
 /* What cuts the text that @read gives; a piece longer than @bytes_max (0: 256 MiB) is
  * skipped. NULL without memory. The caller owns it. */
-struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn read,
+struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpt_read_fn read,
                                     void *context, size_t bytes_max);
 void cpti_pieces_free(struct cpti_pieces *pieces);
 

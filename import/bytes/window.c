@@ -10,7 +10,7 @@
 enum { FIRST_BYTES = 64 << 10 };
 
 void cpti_window_init(struct cpti_window *window, const struct cpt_alloc *alloc,
-                      cpti_read_fn read, void *context, size_t bytes_max)
+                      cpt_read_fn read, void *context, size_t bytes_max)
 {
     *window = (struct cpti_window){
         .alloc = alloc, .read = read, .context = context, .bytes_max = bytes_max};

@@ -15,18 +15,14 @@
 #define CPTI_WINDOW_H
 
 #include "cpt/cpt_alloc.h"
+#include "cpt/cpt_io.h"
 #include "cpt/cpt_name.h"
 
 #include <stdbool.h>
 
-/* Reads the next bytes of the input: at most @capacity to @buffer, their count to
- * *@bytes, 0 only at the end. */
-typedef cpt_status (*cpti_read_fn)(void *context, void *buffer, size_t capacity,
-                                   size_t *bytes);
-
 struct cpti_window {
     const struct cpt_alloc *alloc;
-    cpti_read_fn read;
+    cpt_read_fn read;
     void *context;
     size_t bytes_max; /* of a piece */
     char *buffer;
@@ -40,7 +36,7 @@ struct cpti_window {
 };
 
 void cpti_window_init(struct cpti_window *window, const struct cpt_alloc *alloc,
-                      cpti_read_fn read, void *context, size_t bytes_max);
+                      cpt_read_fn read, void *context, size_t bytes_max);
 void cpti_window_deinit(struct cpti_window *window);
 
 /* What is before @start is not needed any more. */

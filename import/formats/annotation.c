@@ -124,8 +124,7 @@ uint64_t cpti_annotation_missing(const struct cpti_annotation *annotation)
 /* --- The copy --- */
 
 struct copy {
-    cpt_status (*write)(void *to, const void *bytes, size_t count);
-    void *to;
+    const struct cpt_sink *sink;
     const struct annotated *items;
     size_t next; /* of them */
     size_t count;
@@ -171,7 +170,7 @@ static cpt_status write_attribute(struct copy *copy, const struct annotated *ite
         item->path_ns, words->value_close, is_whole ? words->attribute_close : "",
         is_list ? words->list_close : "", has_next ? "," : "");
 
-    return copy->write(copy->to, text, (size_t)bytes);
+    return copy->sink->write(copy->sink->context, text, (size_t)bytes);
 }
 
 /* Passes spans without a place. */
@@ -205,7 +204,7 @@ static cpt_status copy_some(struct copy *copy, const char *bytes, size_t count)
         if (part == 0) {
             pass_placeless(copy);
             part = before_place(copy, count);
-            status = part > 0 ? copy->write(copy->to, bytes, part)
+            status = part > 0 ? copy->sink->write(copy->sink->context, bytes, part)
                               : write_attribute(copy, &copy->items[copy->next]);
             copy->cut_bytes = part > 0 ? 0 : copy->items[copy->next++].cut_bytes;
         }
@@ -216,16 +215,14 @@ static cpt_status copy_some(struct copy *copy, const char *bytes, size_t count)
     return status;
 }
 
-cpt_status cpti_annotation_write(
-    const struct cpti_annotation *annotation, cpti_read_fn read, void *context,
-    cpt_status (*write)(void *to, const void *bytes, size_t count), void *to)
+cpt_status cpti_annotation_write(const struct cpti_annotation *annotation,
+                                 cpt_read_fn read, void *context,
+                                 const struct cpt_sink *sink)
 {
     struct cpti_inflate *inflate = cpti_inflate_new(annotation->alloc, read, context);
     char *buffer = cpt_alloc_array(annotation->alloc, NULL, COPY_BYTES, 1);
-    struct copy copy = {.write = write,
-                        .to = to,
-                        .items = annotation->items,
-                        .count = annotation->count};
+    struct copy copy = {
+        .sink = sink, .items = annotation->items, .count = annotation->count};
     cpt_status status = inflate != NULL && buffer != NULL ? CPT_OK : CPT_NO_MEMORY;
     size_t bytes = 0;
 

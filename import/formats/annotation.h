@@ -48,14 +48,14 @@ void cpti_annotation_add(struct cpti_annotation *annotation, uint64_t number,
 uint64_t cpti_annotation_missing(const struct cpti_annotation *annotation);
 
 /*
- * Copies what @read gives, the file from its beginning, to @write, uncompressed, with
+ * Copies what @read gives, the file from its beginning, to @sink, uncompressed, with
  * the attributes.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_TRUNCATED: the file has become shorter; errors of the
- * reading (inflate.h) and of @write.
+ * reading (inflate.h) and of @sink.
  */
-cpt_status cpti_annotation_write(
-    const struct cpti_annotation *annotation, cpti_read_fn read, void *context,
-    cpt_status (*write)(void *to, const void *bytes, size_t count), void *to);
+cpt_status cpti_annotation_write(const struct cpti_annotation *annotation,
+                                 cpt_read_fn read, void *context,
+                                 const struct cpt_sink *sink);
 
 #endif

@@ -14,7 +14,7 @@ enum {
 
 /* --- The reader --- */
 
-/* A cpti_read_fn. */
+/* A cpt_read_fn. */
 static cpt_status read_body(void *context, void *buffer, size_t capacity, size_t *bytes)
 {
     struct cpti_reader *reader = context;

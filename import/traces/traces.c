@@ -138,7 +138,7 @@ static bool is_idle(const struct cpti_traces *traces)
     return traces->read_bytes - traces->span_bytes > traces->idle_bytes_max;
 }
 
-/* A cpti_read_fn: the text of the file, or of a message that is one by itself. */
+/* A cpt_read_fn: the text of the file, or of a message that is one by itself. */
 static cpt_status read_text(void *context, void *buffer, size_t capacity, size_t *bytes)
 {
     struct cpti_traces *traces = context;
@@ -154,8 +154,7 @@ static cpt_status read_text(void *context, void *buffer, size_t capacity, size_t
     return status;
 }
 
-cpt_status cpti_traces_open(struct cpti_traces *traces, cpti_read_fn read,
-                            void *context)
+cpt_status cpti_traces_open(struct cpti_traces *traces, cpt_read_fn read, void *context)
 {
     close_file(traces);
     traces->read_bytes = 0;
@@ -306,7 +305,7 @@ static cpt_status judge_unknown(struct cpti_traces *traces,
     return CPT_OK;
 }
 
-/* A cpti_read_fn. */
+/* A cpt_read_fn. */
 static cpt_status read_within(void *context, void *buffer, size_t capacity,
                               size_t *bytes)
 {

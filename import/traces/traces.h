@@ -28,7 +28,7 @@ struct cpti_annotation;
 
 struct cpti_traces_options {
     const struct cpt_alloc *alloc; /* NULL: malloc's */
-    cpti_read_fn read;             /* the bytes of the file */
+    cpt_read_fn read;              /* the bytes of the file */
     void *context;
     size_t trace_bytes_max;   /* of a trace or a message, as it is read; 0: 256 MiB */
     size_t waiting_bytes_max; /* of spans whose trace is not complete; 0: 1 GiB */
@@ -75,7 +75,7 @@ void cpti_traces_free(struct cpti_traces *traces);
 
 /* Goes on with the file that @read gives, once the one before it has ended. CPT_OK;
  * CPT_NO_MEMORY. */
-cpt_status cpti_traces_open(struct cpti_traces *traces, cpti_read_fn read,
+cpt_status cpti_traces_open(struct cpti_traces *traces, cpt_read_fn read,
                             void *context);
 
 /* There are no more files: the next calls give what waits. */

@@ -243,8 +243,7 @@ static void measure(struct work *work, const char *name)
     bench_title(name);
     work->spans = cpti_spans_new(NULL);
     work->json = bench_json_new();
-    work->records.write = forget_block;
-    work->records.context = work;
+    work->records.sink = (struct cpt_sink){forget_block, work};
     must(work->spans != NULL && work->json != NULL &&
          cpti_span_records_init(&work->records) == CPT_OK);
     read_traces(work, keep, &kept);

@@ -40,7 +40,7 @@ static void append(struct bytes *bytes, const void *data, size_t count)
     bytes->bytes += count;
 }
 
-/* A cpt_log_read_at_fn. */
+/* A cpt_read_at_fn. */
 static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
 {
     const struct bytes *input = context;

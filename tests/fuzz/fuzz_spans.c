@@ -213,8 +213,9 @@ static void annotate(const uint8_t *data, size_t size, struct copy *copy)
     }
     copy->messages = cpti_traces_counts(traces)->messages;
     input = (struct input){data, size};
-    copy->is_whole = cpti_annotation_write(annotation, read_some, &input, write_some,
-                                           copy) == CPT_OK;
+    copy->is_whole =
+        cpti_annotation_write(annotation, read_some, &input,
+                              &(struct cpt_sink){write_some, copy}) == CPT_OK;
     cpti_spans_free(spans);
     cpti_traces_free(traces);
     cpti_annotation_free(annotation);

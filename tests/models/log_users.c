@@ -23,7 +23,7 @@ static void must(cpt_status status)
     }
 }
 
-/* A cpt_log_read_fn of the standard input. */
+/* A cpt_read_fn of the standard input. */
 static cpt_status read_input(void *context, void *buffer, size_t capacity,
                              size_t *bytes)
 {

@@ -68,9 +68,9 @@ static void print_rows(const char *folder, const char *name)
     (void)fclose(file);
 }
 
-static int to_file(void *context, const void *data, size_t bytes)
+static cpt_status to_file(void *context, const void *data, size_t bytes)
 {
-    return fwrite(data, 1, bytes, context) == bytes ? 0 : -1;
+    return fwrite(data, 1, bytes, context) == bytes ? CPT_OK : CPT_IO;
 }
 
 static void write_profile(const char *folder, const char *name,

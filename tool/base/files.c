@@ -517,16 +517,16 @@ int cpti_output_open(struct cpti_output *output, const char *path)
     return exit_status;
 }
 
-int cpti_output_write(void *context, const void *data, size_t bytes)
+cpt_status cpti_output_write(void *context, const void *data, size_t bytes)
 {
     struct cpti_output *output = context;
 
     errno = 0;
     if (fwrite(data, 1, bytes, output->file) == bytes) {
-        return 0;
+        return CPT_OK;
     }
     output->error_number = output->error_number != 0 ? output->error_number : errno;
-    return 1;
+    return CPT_IO;
 }
 
 static void output_deinit(struct cpti_output *output)

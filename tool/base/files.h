@@ -83,14 +83,14 @@ int cpti_refuse_graphs(const struct cpti_input *input);
 /* The name for messages: the quoted path, or "standard input". */
 const char *cpti_input_name(const struct cpti_input *input);
 
-/* Reads the next bytes; a cpt_log_read_fn whose context is the input. CPT_OK or
+/* Reads the next bytes; a cpt_read_fn whose context is the input. CPT_OK or
  * CPT_IO. */
 cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t *bytes);
 
 /* Seeks to @offset of a regular file; a cpt_log_seek_fn. CPT_OK or CPT_IO. */
 cpt_status cpti_input_seek(void *context, uint64_t offset);
 
-/* Reads @bytes at @offset of a regular file, without seeking; a cpt_log_read_at_fn.
+/* Reads @bytes at @offset of a regular file, without seeking; a cpt_read_at_fn.
  * CPT_OK, or CPT_IO if the file has fewer. */
 cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
                               size_t bytes);
@@ -115,9 +115,8 @@ struct cpti_output {
 /* Opens @path for writing; NULL and "-" are standard output. enum cpti_exit. */
 int cpti_output_open(struct cpti_output *output, const char *path);
 
-/* Writes; the function of a cpt_sink whose context is the output. Returns 0, or 1 on
- * failure. */
-int cpti_output_write(void *context, const void *data, size_t bytes);
+/* Writes; a cpt_write_fn whose context is the output. CPT_OK, CPT_IO. */
+cpt_status cpti_output_write(void *context, const void *data, size_t bytes);
 
 /* Completes the file and renames it to its destination. Ends the output. enum
  * cpti_exit. */

@@ -54,8 +54,7 @@ cpti_collect_door_new(const struct cpti_collect_door_options *options)
     }
     (void)pthread_mutex_init(&door->mutex, NULL);
     door->log = options->log;
-    door->records.write = cpt_log_file_write;
-    door->records.context = options->log;
+    door->records.sink = (struct cpt_sink){cpt_log_file_write, options->log};
     status = cpti_span_records_init(&door->records);
     door->live = cpti_live_new(&options->live);
     door->spans = cpti_spans_new(NULL);

@@ -23,8 +23,8 @@ static void print_rest(uint64_t count, uint64_t sum)
     (void)printf("\u2039%" PRIu64 " more stacks\u203a %" PRIu64 "\n", count, sum);
 }
 
-/* The function of a sink: one line, with its nanoseconds behind the last space. */
-static int add_line(void *context, const void *data, size_t bytes)
+/* A cpt_write_fn: one line, with its nanoseconds behind the last space. */
+static cpt_status add_line(void *context, const void *data, size_t bytes)
 {
     const char *line = data;
     size_t at = bytes;
@@ -32,8 +32,10 @@ static int add_line(void *context, const void *data, size_t bytes)
     while (at != 0 && line[at - 1] != ' ') {
         at--;
     }
-    return cpti_largest_add(context, strtoull(line + at, NULL, 10), line, bytes) !=
-           CPTI_EXIT_DONE;
+    return cpti_largest_add(context, strtoull(line + at, NULL, 10), line, bytes) ==
+                   CPTI_EXIT_DONE
+               ? CPT_OK
+               : CPT_NO_MEMORY;
 }
 
 static int print_largest(const struct cpt_tree *tree, uint64_t bytes_max)

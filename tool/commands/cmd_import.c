@@ -73,12 +73,6 @@ struct import {
     bool lacked_memory; /* what was read is a part of unknown size: no log is left */
 };
 
-/* Writes a block of a log, or bytes of a copy, to an output. */
-static cpt_status write_bytes(void *output, const void *bytes, size_t count)
-{
-    return cpti_output_write(output, bytes, count) == 0 ? CPT_OK : CPT_IO;
-}
-
 /* --- Sections --- */
 
 static void print_sections(struct import *import, struct cpt_bytes trace,
@@ -287,7 +281,7 @@ static void end_progress(struct import *import)
     }
 }
 
-/* A cpti_read_fn: spans that wait for others are long work, too. */
+/* A cpt_read_fn: spans that wait for others are long work, too. */
 static cpt_status read_input(void *context, void *buffer, size_t capacity,
                              size_t *bytes)
 {
@@ -413,6 +407,7 @@ static int copy_failed(const struct import *import, cpt_status status)
 static int write_copy(struct import *import)
 {
     struct cpti_input *input = &import->input;
+    const struct cpt_sink sink = {cpti_output_write, import->copy};
     const uint64_t missing = cpti_annotation_missing(import->annotation);
     cpt_status status = CPT_OK;
 
@@ -427,8 +422,8 @@ static int write_copy(struct import *import)
     }
     status = cpti_input_seek(input, 0);
     if (status == CPT_OK) {
-        status = cpti_annotation_write(import->annotation, cpti_input_read, input,
-                                       write_bytes, import->copy);
+        status =
+            cpti_annotation_write(import->annotation, cpti_input_read, input, &sink);
     }
     return status == CPT_OK ? CPTI_EXIT_DONE : copy_failed(import, status);
 }
@@ -540,8 +535,7 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
 
     import->traces = cpti_traces_new(&options);
     import->spans = cpti_spans_new(NULL);
-    import->records.write = write_bytes;
-    import->records.context = import->log;
+    import->records.sink = (struct cpt_sink){cpti_output_write, import->log};
     import->records.adds_visits = cpti_has(arguments, "visits");
     if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL ||
         import->traces == NULL) {

@@ -58,7 +58,7 @@ char *cpti_depot_ids_path(const char *path)
     return ids;
 }
 
-/* A cpt_log_read_at_fn whose context is the log. */
+/* A cpt_read_at_fn whose context is the log. */
 static cpt_status read_ids(void *context, uint64_t offset, void *buffer, size_t bytes)
 {
     const struct log *log = context;
@@ -351,22 +351,23 @@ static bool begin_from_ids(struct making *making)
 
 /* --- Writing ids --- */
 
-static int write_file(void *context, const void *data, size_t bytes)
+static cpt_status write_file(void *context, const void *data, size_t bytes)
 {
-    return fwrite(data, 1, bytes, context) != bytes;
+    return fwrite(data, 1, bytes, context) == bytes ? CPT_OK : CPT_IO;
 }
 
 /* Writes the ids to @file, the new one that @descriptor is. */
 static bool fill_ids(struct making *making, FILE *file, int descriptor)
 {
+    const struct cpt_sink sink = {write_file, file};
     struct stat about;
 
     (void)flock(descriptor, LOCK_EX | LOCK_NB); /* as long as its writer lives */
     /* who may read the log may read these; without the log they are of no use */
     return stat(making->log->path, &about) == 0 &&
            fchmod(descriptor, about.st_mode & 0666) == 0 &&
-           cpti_ids_write(&making->head, making->places, making->count, write_file,
-                          file) == 0;
+           cpti_ids_write(&making->head, making->places, making->count, &sink) ==
+               CPT_OK;
 }
 
 /* Puts the new ids in their place, unless the log is dropped meanwhile: who drops it

@@ -89,21 +89,21 @@ static void encode_head(const struct cpti_ids_head *head, unsigned char *at)
     put(at + 64, cpt_crc32c(0, at, 64), 4);
 }
 
-int cpti_ids_write(const struct cpti_ids_head *head, struct cpti_id_place *places,
-                   size_t count, int (*write)(void *context, const void *, size_t),
-                   void *context)
+cpt_status cpti_ids_write(const struct cpti_ids_head *head,
+                          struct cpti_id_place *places, size_t count,
+                          const struct cpt_sink *sink)
 {
     unsigned char bytes[CPTI_IDS_PAGE_BYTES] = {0};
     struct cpti_ids_head own = *head;
-    int has_failed;
+    cpt_status status;
 
     if (count > 0) {
         qsort(places, count, sizeof *places, compare_places);
     }
     own.id_count = count;
     encode_head(&own, bytes);
-    has_failed = write(context, bytes, CPTI_IDS_HEAD_BYTES);
-    for (size_t i = 0; i < count && !has_failed; i += CPTI_IDS_PAGE_ENTRIES) {
+    status = sink->write(sink->context, bytes, CPTI_IDS_HEAD_BYTES);
+    for (size_t i = 0; i < count && status == CPT_OK; i += CPTI_IDS_PAGE_ENTRIES) {
         const size_t left = count - i;
         const size_t own_count =
             left < CPTI_IDS_PAGE_ENTRIES ? left : (size_t)CPTI_IDS_PAGE_ENTRIES;
@@ -116,9 +116,9 @@ int cpti_ids_write(const struct cpti_ids_head *head, struct cpti_id_place *place
             put(at + CPTI_ID_BYTES, places[i + k].offset, 8);
         }
         put(bytes, cpt_crc32c(0, bytes + 4, sizeof bytes - 4), 4);
-        has_failed = write(context, bytes, sizeof bytes);
+        status = sink->write(sink->context, bytes, sizeof bytes);
     }
-    return has_failed;
+    return status;
 }
 
 /* --- Reading --- */

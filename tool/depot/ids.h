@@ -72,18 +72,18 @@ struct cpti_id_place {
  * ones of it; of any other text it is a hash. */
 void cpti_id_of(struct cpt_bytes text, unsigned char id[CPTI_ID_BYTES]);
 
-/* Writes the head and the pages of @count places, which it sorts; `write` returns 0, or
- * 1 on failure, which ends it. */
-int cpti_ids_write(const struct cpti_ids_head *head, struct cpti_id_place *places,
-                   size_t count, int (*write)(void *context, const void *, size_t),
-                   void *context);
+/* Writes the head and the pages of @count places, which it sorts. CPT_OK, or what @sink
+ * ended it with. */
+cpt_status cpti_ids_write(const struct cpti_ids_head *head,
+                          struct cpti_id_place *places, size_t count,
+                          const struct cpt_sink *sink);
 
 /* Whether the @bytes at @head are the beginning of a file of ids. */
 bool cpti_ids_begin(const unsigned char *head, size_t bytes);
 
 /* A file of ids that is read. */
 struct cpti_ids {
-    cpt_log_read_at_fn read_at;
+    cpt_read_at_fn read_at;
     void *context;
     uint64_t file_bytes;
     struct cpti_ids_head head; /* by cpti_ids_open() */

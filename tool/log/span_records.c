@@ -77,8 +77,8 @@ cpt_status cpti_span_records_flush(struct cpti_span_records *records)
         records->unwritten = cpt_log_block_finish(records->block);
     }
     if (records->unwritten.bytes > 0) {
-        status = records->write(records->context, records->unwritten.data,
-                                records->unwritten.bytes);
+        status = records->sink.write(records->sink.context, records->unwritten.data,
+                                     records->unwritten.bytes);
     }
     if (status == CPT_OK) {
         records->unwritten = (struct cpt_bytes){NULL, 0};

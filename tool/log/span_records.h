@@ -10,8 +10,8 @@
 #ifndef CPTI_CLI_SPAN_RECORDS_H
 #define CPTI_CLI_SPAN_RECORDS_H
 
+#include "cpt/cpt_io.h"
 #include "cpt/cpt_name.h"
-#include "cpt/cpt_status.h"
 
 #include <stdbool.h>
 
@@ -25,9 +25,7 @@ struct cpti_spans;
 
 /* The log that records are added to. */
 struct cpti_span_records {
-    /* Stores a block of the log. Anything but CPT_OK: it is not stored. */
-    cpt_status (*write)(void *context, const void *block, size_t bytes);
-    void *context;
+    struct cpt_sink sink; /* gets the blocks of the log */
     struct cpt_log_block *block;
     struct cpt_path *path;
     struct cpt_path *visits;
@@ -38,7 +36,7 @@ struct cpti_span_records {
     size_t unwritten_count;     /* of its records */
 };
 
-/* `write` and `context` are set. CPT_OK, CPT_NO_MEMORY; free it in any case. */
+/* `sink` is set. CPT_OK, CPT_NO_MEMORY; free it in any case. */
 cpt_status cpti_span_records_init(struct cpti_span_records *records);
 void cpti_span_records_deinit(struct cpti_span_records *records);
 

@@ -67,13 +67,14 @@ void cpti_tree_become(struct cpt_tree *tree, unsigned version)
 int cpti_tree_write(const char *path, const struct cpt_tree *tree)
 {
     struct cpti_output output;
+    const struct cpt_sink sink = {cpti_output_write, &output};
     int status = cpti_output_open(&output, path);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     /* the commit reports failed writes */
-    if (cpt_tree_write(NULL, tree, cpti_output_write, &output) == CPT_NO_MEMORY) {
+    if (cpt_tree_write(NULL, tree, &sink) == CPT_NO_MEMORY) {
         cpti_output_abort(&output);
         return cpti_failed("out of memory");
     }

@@ -16,7 +16,7 @@
 #include "tool/base/files.h"
 
 /*
- * A cpt_log_read_fn, as cpti_input_read(). At the end of the file it flushes stdout and
+ * A cpt_read_fn, as cpti_input_read(). At the end of the file it flushes stdout and
  * waits for more, until the writer has finished the file or another file has its name.
  */
 cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,

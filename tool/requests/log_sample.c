@@ -46,7 +46,7 @@ static int compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* A cpt_log_read_fn for a reader that only decodes. */
+/* A cpt_read_fn for a reader that only decodes. */
 static cpt_status read_nothing(void *context, void *buffer, size_t capacity,
                                size_t *bytes)
 {

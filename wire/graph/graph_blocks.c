@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A cpt_log_read_fn. */
+/* A cpt_read_fn. */
 static cpt_status read_on(void *context, void *buffer, size_t capacity, size_t *bytes)
 {
     struct cpti_graph_cursor *cursor = context;

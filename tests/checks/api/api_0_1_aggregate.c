@@ -104,7 +104,6 @@ VALUE(CPT_TREE_BY_NAME, 0);
 VALUE(CPT_TREE_BY_TIME, 1);
 ENUM(enum cpt_tree_order);
 TYPE(cpt_weight, uint64_t *);
-TYPE(cpt_tree_write_fn, int (**)(void *, const void *, size_t));
 FIRST(struct cpt_tree_options, struct_bytes, size_t *);
 NEXT(struct cpt_tree_options, struct_bytes, nodes_max, size_t *);
 FIRST(struct cpt_tree_group_sums, sum, uint64_t (*)[2]);
@@ -177,8 +176,7 @@ FUNCTION(cpt_status, cpt_tree_walk_apportion,
 FUNCTION(cpt_status, cpt_tree_encode,
          (const struct cpt_alloc *, const struct cpt_tree *, void **, size_t *));
 FUNCTION(cpt_status, cpt_tree_write,
-         (const struct cpt_alloc *, const struct cpt_tree *, cpt_tree_write_fn,
-          void *));
+         (const struct cpt_alloc *, const struct cpt_tree *, const struct cpt_sink *));
 FUNCTION(cpt_status, cpt_tree_decode,
          (const struct cpt_alloc *, const struct cpt_tree_options *, const void *,
           size_t, struct cpt_tree **, struct cpt_error *));

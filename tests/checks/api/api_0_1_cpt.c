@@ -5,6 +5,7 @@
  */
 #include <cpt/cpt_alloc.h>
 #include <cpt/cpt_clock.h>
+#include <cpt/cpt_io.h>
 #include <cpt/cpt_name.h>
 #include <cpt/cpt_path.h>
 #include <cpt/cpt_status.h>
@@ -33,6 +34,14 @@ FUNCTION(const struct cpt_clock *, cpt_clock_fastest, (void));
 FUNCTION(const char *, cpt_clock_name, (const struct cpt_clock *));
 FUNCTION(uint64_t, cpt_clock_now_ns, (const struct cpt_clock *));
 FUNCTION(uint64_t, cpt_clock_unix_ns, (void));
+
+/* --- cpt_io.h --- */
+
+TYPE(cpt_read_fn, cpt_status (**)(void *, void *, size_t, size_t *));
+TYPE(cpt_read_at_fn, cpt_status (**)(void *, uint64_t, void *, size_t));
+TYPE(cpt_write_fn, cpt_status (**)(void *, const void *, size_t));
+FIRST(struct cpt_sink, write, cpt_write_fn *);
+NEXT(struct cpt_sink, write, context, void **);
 
 /* --- cpt_name.h --- */
 

@@ -12,8 +12,6 @@
 VALUE(CPT_PPROF_TOTAL_MAX, UINT64_C(1) << 62);
 VALUE(CPT_PPROF_LABELS_MAX, 8);
 VALUE(CPT_PPROF_GROUPS_MAX, 64);
-FIRST(struct cpt_sink, write, int (**)(void *, const void *, size_t));
-NEXT(struct cpt_sink, write, context, void **);
 FIRST(struct cpt_pprof_label, key, const char **);
 NEXT(struct cpt_pprof_label, key, text, const char **);
 FIRST(struct cpt_pprof_group, tree, const struct cpt_tree **);

@@ -22,7 +22,6 @@ VALUE(CPT_LOG_ATTRIBUTES_MAX, 1024);
 VALUE(CPT_LOG_VERSION, 1);
 VALUE(CPT_LOG_HEADER_BYTES_MAX, 128);
 VALUE(CPT_LOG_BLOCK_BYTES_DEFAULT, 65536);
-TYPE(cpt_log_read_fn, cpt_status (**)(void *, void *, size_t, size_t *));
 TYPE(cpt_log_seek_fn, cpt_status (**)(void *, uint64_t));
 TYPE(cpt_log_wants_fn, int (**)(void *, const struct cpt_log_index *,
                                 const struct cpt_log_index_block *));
@@ -55,7 +54,7 @@ NEXT(struct cpt_record, parent_id, path, const struct cpt_path **);
 NEXT(struct cpt_record, path, path_bytes, struct cpt_bytes *);
 FIRST(struct cpt_log_reader_options, struct_bytes, size_t *);
 NEXT(struct cpt_log_reader_options, struct_bytes, alloc, const struct cpt_alloc **);
-NEXT(struct cpt_log_reader_options, alloc, read, cpt_log_read_fn *);
+NEXT(struct cpt_log_reader_options, alloc, read, cpt_read_fn *);
 NEXT(struct cpt_log_reader_options, read, context, void **);
 NEXT(struct cpt_log_reader_options, context, block_bytes_max, size_t *);
 NEXT(struct cpt_log_reader_options, block_bytes_max, record_bytes_max, size_t *);

@@ -18,14 +18,14 @@ struct file {
 
 static struct file file;
 
-static int append(void *context, const void *data, size_t bytes)
+static cpt_status append(void *context, const void *data, size_t bytes)
 {
     struct file *to = context;
 
     CU_ASSERT_TRUE_FATAL(bytes <= sizeof to->bytes - to->count);
     memcpy(to->bytes + to->count, data, bytes);
     to->count += bytes;
-    return 0;
+    return CPT_OK;
 }
 
 static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
@@ -49,9 +49,10 @@ static cpt_status open_file(struct cpti_ids *ids)
 static void write_file(struct cpti_id_place *places, size_t count)
 {
     const struct cpti_ids_head head = {.log_bytes = 77, .record_count = count};
+    const struct cpt_sink sink = {append, &file};
 
     file.count = 0;
-    CU_ASSERT_EQUAL_FATAL(cpti_ids_write(&head, places, count, append, &file), 0);
+    CU_ASSERT_EQUAL_FATAL(cpti_ids_write(&head, places, count, &sink), CPT_OK);
 }
 
 /* Ids are few, so that many places have the same. */

@@ -67,7 +67,7 @@ static void listen(struct cpt_transport *transport, struct cpt_transport_call *c
     loopback_send(transport, call);
 }
 
-static void note_listed(void *context, const char *text, size_t bytes)
+static cpt_status note_listed(void *context, const void *text, size_t bytes)
 {
     static const char key[] = "\"trace_id\":\"";
     char *copy = calloc(1, bytes + 1);
@@ -82,6 +82,7 @@ static void note_listed(void *context, const char *text, size_t bytes)
         note_id(at + sizeof key - 1);
     }
     free(copy);
+    return CPT_OK;
 }
 
 /* --- Those who ask --- */
@@ -125,7 +126,9 @@ static cpt_status ask_next(struct cpt_task *task)
 
     switch (order[asking->done++]) {
     case 'l':
-        CU_ASSERT_EQUAL(cpt_service_requests_json(pair.a, note_listed, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(
+            cpt_service_requests_json(pair.a, &(struct cpt_sink){note_listed, NULL}),
+            CPT_OK);
         return ask_next(task);
     case 'c':
         return cpt_await(task, cpt_call(task, &b_stub, cpt_bytes_of("what")), ask_next);
@@ -459,17 +462,18 @@ static void count_end(void *context, const struct cpt_outbound *outbound)
     atomic_fetch_add(&ended_count, 1);
 }
 
-static void drop(void *context, const char *text, size_t bytes)
+static cpt_status drop(void *context, const void *text, size_t bytes)
 {
     (void)context;
     (void)text;
     (void)bytes;
+    return CPT_OK;
 }
 
 static void *list_all(void *context)
 {
     while (atomic_load(&ended_count) < REQUESTS) {
-        (void)cpt_service_requests_json(context, drop, NULL);
+        (void)cpt_service_requests_json(context, &(struct cpt_sink){drop, NULL});
         (void)sched_yield();
     }
     return NULL;

@@ -97,33 +97,35 @@ static const struct cpt_graph page_graph = {"S", CPT_GIVES(rpc_request),
 static char *told;
 
 /* Keeps it, with '#' in place of the id of each lock. */
-static void keep(void *context, const char *text, size_t bytes)
+static cpt_status keep(void *context, const void *text, size_t bytes)
 {
     static const char member[] = "\"lock\":";
-    const char *end = text + bytes;
+    const char *from = text;
+    const char *end = from + bytes;
     char *to = malloc(bytes + 1);
 
     (void)context;
     free(told);
     told = to;
-    while (text < end) {
-        const bool is_lock = (size_t)(end - text) > sizeof member &&
-                             memcmp(text, member, sizeof member - 1) == 0 &&
-                             isdigit((unsigned char)text[sizeof member - 1]);
+    while (from < end) {
+        const bool is_lock = (size_t)(end - from) > sizeof member &&
+                             memcmp(from, member, sizeof member - 1) == 0 &&
+                             isdigit((unsigned char)from[sizeof member - 1]);
 
         if (!is_lock) {
-            *to++ = *text++;
+            *to++ = *from++;
             continue;
         }
-        memcpy(to, text, sizeof member - 1);
+        memcpy(to, from, sizeof member - 1);
         to += sizeof member - 1;
-        text += sizeof member - 1;
+        from += sizeof member - 1;
         *to++ = '#';
-        while (isdigit((unsigned char)*text)) {
-            text++;
+        while (isdigit((unsigned char)*from)) {
+            from++;
         }
     }
     *to = '\0';
+    return CPT_OK;
 }
 
 /* Takes out the trace ids that the service has made. */
@@ -141,7 +143,8 @@ static void without_made_ids(char *text)
 
 static const char *tell(struct cpt_service *service)
 {
-    CU_ASSERT_EQUAL(cpt_service_requests_json(service, keep, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_service_requests_json(service, &(struct cpt_sink){keep, NULL}),
+                    CPT_OK);
     without_made_ids(told);
     return told;
 }
@@ -364,7 +367,8 @@ static bool tell_with(const struct cpt_alloc *alloc)
     if (failing_page.service == NULL) {
         return false;
     }
-    status = cpt_service_requests_json(failing_page.service, keep, NULL);
+    status =
+        cpt_service_requests_json(failing_page.service, &(struct cpt_sink){keep, NULL});
     cpt_service_free(failing_page.service);
     return status == CPT_OK;
 }
@@ -432,7 +436,9 @@ static const struct cpt_transport_call *user_open(struct cpt_service_options opt
     cpt_service_serve(user_page.service, &inbound, count_answer, NULL);
     virtual_run_until(&now, now.now_ns + 5 * MS);
     CU_ASSERT_EQUAL_FATAL(sent_count, 1);
-    CU_ASSERT_EQUAL(cpt_service_requests_json(user_page.service, keep, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(
+        cpt_service_requests_json(user_page.service, &(struct cpt_sink){keep, NULL}),
+        CPT_OK);
     return sent[0];
 }
 
@@ -595,17 +601,18 @@ enum { ROUNDS = 2000 };
 
 static atomic_bool is_over;
 
-static void forget_text(void *context, const char *text, size_t bytes)
+static cpt_status forget_text(void *context, const void *text, size_t bytes)
 {
     (void)context;
     (void)text;
     (void)bytes;
+    return CPT_OK;
 }
 
 static void *ask_all_the_time(void *context)
 {
     while (!atomic_load(&is_over)) {
-        (void)cpt_service_requests_json(context, forget_text, NULL);
+        (void)cpt_service_requests_json(context, &(struct cpt_sink){forget_text, NULL});
     }
     return NULL;
 }

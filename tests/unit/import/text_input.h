@@ -15,7 +15,7 @@ struct text_input {
     size_t at;
 };
 
-/* A cpti_read_fn whose context is the input. */
+/* A cpt_read_fn whose context is the input. */
 static inline cpt_status text_input_read(void *context, void *buffer, size_t capacity,
                                          size_t *bytes)
 {

@@ -15,17 +15,17 @@ struct kept {
     size_t bytes_max; /* fails beyond; 0: no limit */
 };
 
-static inline int keep(void *context, const void *data, size_t bytes)
+static inline cpt_status keep(void *context, const void *data, size_t bytes)
 {
     struct kept *kept = context;
     unsigned char *grown = NULL;
 
     if (kept->bytes_max != 0 && kept->bytes + bytes > kept->bytes_max) {
-        return -1;
+        return CPT_IO;
     }
     grown = realloc(kept->data, kept->bytes + bytes + 1);
     if (grown == NULL) {
-        return -1;
+        return CPT_IO;
     }
     memcpy(grown + kept->bytes, data, bytes);
     kept->data = grown;

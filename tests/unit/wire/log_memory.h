@@ -28,7 +28,7 @@ struct log_memory log_memory_new(size_t block_count, size_t record_count);
 /* For struct cpt_log_reader_options. */
 cpt_status log_memory_read(void *context, void *buffer, size_t capacity, size_t *bytes);
 
-/* A cpt_log_read_at_fn. */
+/* A cpt_read_at_fn. */
 cpt_status log_memory_read_at(void *context, uint64_t offset, void *buffer,
                               size_t bytes);
 

@@ -11,33 +11,26 @@
 
 #include <event2/buffer.h>
 
-/* What cpt_service_requests_json() writes to. */
-struct running_text {
-    struct evbuffer *text;
-    bool is_bad; /* memory ran out */
-};
-
-static void put(void *context, const char *text, size_t bytes)
+/* A cpt_write_fn whose context is an evbuffer. */
+static cpt_status put(void *context, const void *text, size_t bytes)
 {
-    struct running_text *out = context;
-
-    out->is_bad |= evbuffer_add(out->text, text, bytes) != 0;
+    return evbuffer_add(context, text, bytes) == 0 ? CPT_OK : CPT_NO_MEMORY;
 }
 
 bool cpti_http_requests_json(struct cpt_http *http, struct cpt_service *service,
                              struct evbuffer *text)
 {
-    struct running_text out = {.text = text};
+    const struct cpt_sink sink = {put, text};
 
     (void)http;
-    return cpt_service_requests_json(service, put, &out) == CPT_OK && !out.is_bad;
+    return cpt_service_requests_json(service, &sink) == CPT_OK;
 }
 
 bool cpti_http_plans_json(struct cpt_http *http, struct cpt_service *service,
                           struct evbuffer *text)
 {
-    struct running_text out = {.text = text};
+    const struct cpt_sink sink = {put, text};
 
     (void)http;
-    return cpt_service_plans_json(service, put, &out) == CPT_OK && !out.is_bad;
+    return cpt_service_plans_json(service, &sink) == CPT_OK;
 }
