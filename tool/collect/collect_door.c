@@ -8,7 +8,7 @@
 #include "tool/collect/collect_age.h"
 #include "tool/collect/collect_answer.h"
 #include "tool/log/span_records.h"
-#include "tool/log/span_totals.h"
+#include "tool/requests/span_totals.h"
 #include "cpt/cpt_alloc.h"
 #include "import/traces/batches.h"
 #include "framework/cpt_log_file.h"

@@ -10,7 +10,7 @@
 #include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/log/moved_clocks.h"
+#include "tool/requests/moved_clocks.h"
 #include "import/formats/ids.h"
 #include "import/spans/span_explain.h"
 #include "import/traces/traces.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* moved_clocks.c - what is told of clocks; see moved_clocks.h */
-#include "tool/log/moved_clocks.h"
+#include "tool/requests/moved_clocks.h"
 
 #include "tool/table/json_write.h"
 #include "tool/base/output.h"

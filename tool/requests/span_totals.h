@@ -8,7 +8,7 @@
 #ifndef CPTI_CLI_SPAN_TOTALS_H
 #define CPTI_CLI_SPAN_TOTALS_H
 
-#include "tool/log/moved_clocks.h"
+#include "tool/requests/moved_clocks.h"
 #include "import/spans/spans.h"
 
 /* All zero: nothing yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* span_totals.c - what became of the spans of many traces; see span_totals.h */
-#include "tool/log/span_totals.h"
+#include "tool/requests/span_totals.h"
 
 #include "tool/base/output.h"
 
