@@ -9,6 +9,7 @@
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
+#include "tool/requests/span_totals.h"
 #include "import/traces/traces.h"
 
 #include <inttypes.h>
@@ -23,6 +24,7 @@ struct cpti_kept_spans {
     char name[256];           /* of the last one, for what comes of all files */
     struct cpti_traces *traces;
     struct cpti_spans *spans;
+    struct cpti_span_totals totals;
     struct cpt_bytes trace; /* its id */
     bool is_visited;        /* the last trace was */
 };
@@ -80,7 +82,8 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
 }
 
 /* A trace in which not all services tell what they did. */
-static cpt_status infer(struct cpti_kept_spans *kept)
+static cpt_status infer(struct cpti_kept_spans *kept,
+                        const struct cpti_spans_report *report)
 {
     const uint64_t inferred = kept->counts->inferred;
     struct cpti_spans_cut cut = {0, 0};
@@ -88,6 +91,7 @@ static cpt_status infer(struct cpti_kept_spans *kept)
         cpti_spans_inferred_dag(kept->spans, visit_dag, kept, &cut);
 
     if (kept->counts->inferred != inferred) {
+        cpti_span_totals_add(&kept->totals, kept->spans, report);
         kept->counts->cut += cut.count;
         kept->counts->cut_ns += cut.ns;
     }
@@ -116,7 +120,7 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
         kept->is_visited = false;
         status = cpti_spans_noted_dag(kept->spans, visit_dag, kept);
         if (status == CPT_END && !kept->is_visited) {
-            status = infer(kept);
+            status = infer(kept, &report);
         }
     }
     if (status == CPT_END || status == CPT_LIMIT || status == CPT_CORRUPT ||
@@ -198,8 +202,18 @@ int cpti_kept_spans_add(struct cpti_kept_spans *kept, struct cpti_input *input)
     return exit_status;
 }
 
-static int tell_left_out(const struct cpti_traces_counts *counts)
+/* What is not there, beside what kept_graphs.c tells of whole traces. */
+static int tell_left_out(struct cpti_kept_spans *kept)
 {
+    const struct cpti_traces_counts *counts = cpti_traces_counts(kept->traces);
+    struct cpti_span_totals *totals = &kept->totals;
+
+    totals->refused_spans = counts->refused_spans;
+    totals->unknown_fields = counts->unknown_fields;
+    totals->replaced = counts->replaced;
+    totals->clipped = 0; /* the graph is of spans as they are told */
+    memset(totals->fragments, 0, sizeof totals->fragments);
+    cpti_span_totals_tell(totals);
     if (counts->cut_traces > 0) {
         cpti_warn(
             "traces that may lack spans, as these are too far apart for the memory: "
@@ -219,7 +233,7 @@ int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
 
     cpti_traces_finish(kept->traces);
     status = add_traces(kept);
-    return cpti_exit_last(status, tell_left_out(cpti_traces_counts(kept->traces)));
+    return cpti_exit_last(status, tell_left_out(kept));
 }
 
 struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,

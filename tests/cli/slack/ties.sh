@@ -42,3 +42,6 @@ trace 2,X,100,600 >spans.json
 cpt whatif --set 'X: get=0' -o new.cptlog spans.json >/dev/null
 cpt report --evidence inferred new.cptlog | head -1
 cpt report --evidence recorded new.cptlog; echo "exit $?"
+echo "== what is left out is said, as by 'cpt import'"
+trace 2,X,100,600 3,Y,700,800 | sed 's/\(.*\)"spanID": "1"}\]/\1"spanID": "9"}]/' >orphan.json
+cpt slack --columns name,path_ns orphan.json 2>&1
