@@ -142,17 +142,14 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
     const enum cpti_selected selected =
         cpti_selection_counts(found->database->selection, row->record);
 
+    struct cpti_fold_counts left = {0};
+
     found->rest_count++;
-    if (selected == CPTI_FORCED_EXCLUDED) {
-        return cpt_tree_count_add(found->tree, "forced_excluded", 1);
+    if (selected != CPTI_SELECTED) {
+        cpti_fold_count_left(&left, selected);
+        return cpti_gather_count(found->tree, &left);
     }
-    if (selected == CPTI_FRAGMENT_EXCLUDED) {
-        return cpt_tree_count_add(found->tree, "fragments_excluded", 1);
-    }
-    if (selected == CPTI_LOCAL_ROOT_EXCLUDED) {
-        return cpt_tree_count_add(found->tree, "local_root_excluded", 1);
-    }
-    if (selected != CPTI_SELECTED || weight == 0) {
+    if (weight == 0) {
         return CPT_OK;
     }
     meet_service_name(found, row->record->service);
