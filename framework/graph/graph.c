@@ -109,9 +109,9 @@ static cpt_status name_task(struct cpti_build *build, uint32_t index)
     }
     (void)snprintf(name, bytes + 1, "%s: %s", build->service, def->name);
     task->def = def;
-    task->run = def->run;
     task->frame_name = (struct cpt_bytes){name, bytes};
-    task->name_id = cpti_task_name_id(task->frame_name);
+    build->plan->steps[index].run = def->run;
+    build->plan->steps[index].name_id = cpti_task_name_id(task->frame_name);
     return CPT_OK;
 }
 
@@ -304,7 +304,7 @@ static cpt_status add_lists(struct cpti_build *build, uint32_t index)
                               : "wants",
                           slot->value->name);
         }
-        plan->tasks[slot->giver].is_startable = 1;
+        plan->steps[slot->giver].is_startable = true;
         plan->tasks[slot->giver].starter_count++;
     }
     return status;
@@ -485,6 +485,7 @@ static cpt_status take_tables(struct cpti_build *build)
     plan->graph = build->graph;
     plan->service = cpt_bytes_of(build->service);
     plan->task_count = (uint32_t)count;
+    plan->steps = cpti_build_take(build, count, sizeof *plan->steps);
     plan->tasks = cpti_build_take(build, count, sizeof *plan->tasks);
     plan->slots = cpti_build_take(build, count + 1, sizeof *plan->slots);
     build->stack = cpti_build_take(build, count, sizeof *build->stack);
@@ -492,9 +493,10 @@ static cpt_status take_tables(struct cpti_build *build)
     build->values = cpt_names_new(plan->alloc);
     build->tasks = cpt_names_new(plan->alloc);
     plan->made_up_names = cpt_names_new(plan->alloc);
-    return plan->tasks != NULL && plan->slots != NULL && build->stack != NULL &&
-                   build->marks != NULL && build->values != NULL &&
-                   build->tasks != NULL && plan->made_up_names != NULL
+    return plan->steps != NULL && plan->tasks != NULL && plan->slots != NULL &&
+                   build->stack != NULL && build->marks != NULL &&
+                   build->values != NULL && build->tasks != NULL &&
+                   plan->made_up_names != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
@@ -543,6 +545,7 @@ static cpt_status find_output(struct cpti_build *build)
                       output->name, plan->slots[id].value->bytes, output->bytes);
     }
     plan->output_task = plan->slots[id].giver;
+    plan->steps[plan->output_task].is_output = true;
     return CPT_OK;
 }
 

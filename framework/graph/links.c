@@ -174,9 +174,12 @@ static void find_required(struct cpti_build *build)
     }
 }
 
-/* How many inputs every task waits for, and how many wait for what it gives. */
-static void count_links(struct cpt_plan *plan)
+/* How many inputs every task waits for, and how many wait for what it gives. Returns
+ * the number of all inputs. */
+static size_t count_links(struct cpt_plan *plan)
 {
+    size_t edge_count = 0;
+
     for (uint32_t i = 0; i < plan->task_count; i++) {
         struct cpti_plan_task *task = &plan->tasks[i];
 
@@ -185,44 +188,41 @@ static void count_links(struct cpt_plan *plan)
             const uint32_t giver = plan->slots[task->input_slots[k]].giver;
 
             if (giver != CPTI_NO_TASK) {
-                plan->tasks[giver].successor_count++;
+                plan->steps[giver].successor_count++;
+                edge_count++;
                 task->missing_input_count++;
             }
         }
-        plan->demand_count += task->is_startable;
         plan->first_task_count += task->missing_input_count == 0;
     }
+    return edge_count;
 }
 
-static cpt_status take_links(struct cpti_build *build)
+static cpt_status take_links(struct cpti_build *build, size_t edge_count)
 {
     struct cpt_plan *plan = build->plan;
+    uint32_t *links = cpti_build_take(build, edge_count, sizeof *links);
 
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        struct cpti_plan_task *task = &plan->tasks[i];
-
-        task->successors =
-            cpti_build_take(build, task->successor_count, sizeof(uint32_t));
-        task->successor_count = 0;
-        if (task->successors == NULL) {
-            return CPT_NO_MEMORY;
-        }
-    }
     plan->first_tasks =
         cpti_build_take(build, plan->first_task_count, sizeof(uint32_t));
     plan->first_task_count = 0;
-    plan->demand_count = 0;
-    return plan->first_tasks != NULL ? CPT_OK : CPT_NO_MEMORY;
+    if (links == NULL || plan->first_tasks == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        plan->steps[i].successors = links;
+        links += plan->steps[i].successor_count;
+        plan->steps[i].successor_count = 0;
+    }
+    return CPT_OK;
 }
 
 /* Links each task to those that need it, and finds those that a request begins with. */
 static cpt_status link_tasks(struct cpti_build *build)
 {
     struct cpt_plan *plan = build->plan;
-    cpt_status status = CPT_OK;
+    const cpt_status status = take_links(build, count_links(plan));
 
-    count_links(plan);
-    status = take_links(build);
     for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
         struct cpti_plan_task *task = &plan->tasks[i];
 
@@ -230,12 +230,12 @@ static cpt_status link_tasks(struct cpti_build *build)
             const uint32_t giver = plan->slots[task->input_slots[k]].giver;
 
             if (giver != CPTI_NO_TASK) {
-                plan->tasks[giver].successors[plan->tasks[giver].successor_count++] =
+                plan->steps[giver].successors[plan->steps[giver].successor_count++] =
                     i | (task->missing_input_count == 1 ? CPTI_ONLY_INPUT : 0) |
                     (k >= task->need_count ? CPTI_WANTED : 0);
             }
         }
-        if (task->is_startable) {
+        if (plan->steps[i].is_startable) {
             task->demand_index = plan->demand_count++;
         }
         if (task->missing_input_count == 0) {

@@ -17,7 +17,7 @@
 
 #define CPTI_NO_TASK UINT32_MAX
 
-/* Flags of a number in cpti_plan_task.successors. That task has no other input; it
+/* Flags of a number in cpti_plan_step.successors. That task has no other input; it
  * wants this input, but can run without it. */
 #define CPTI_ONLY_INPUT (UINT32_C(1) << 31)
 #define CPTI_WANTED     (UINT32_C(1) << 30)
@@ -29,19 +29,26 @@ struct cpti_slot {
     uint32_t giver; /* the task that gives it; CPTI_NO_TASK: the request's input */
 };
 
-/* One task. What every request reads comes first. */
-struct cpti_plan_task {
+/* What every request reads of one task. Apart from the rest, so that those of a large
+ * graph fit into the nearest cache: a task is found through one that has ended, so the
+ * processor cannot fetch it ahead. */
+struct cpti_plan_step {
     cpt_task_fn run;      /* of a component NULL, until the plan is made ready */
     uint32_t *successors; /* tasks that need what it gives, perhaps CPTI_ONLY_INPUT */
-    uint32_t successor_count;
+    uint32_t name_id;     /* of its frame; see cpti_task_name() */
+    uint16_t successor_count; /* each once, so less than CPT_GRAPH_TASKS_MAX */
+    bool is_startable;        /* some task may start it */
+    bool is_output;           /* what it gives is the answer */
+};
+
+/* The rest. */
+struct cpti_plan_task {
     uint32_t demand_index;        /* among the tasks that may be started */
+    uint32_t missing_input_count; /* at the beginning of a request */
     size_t output_offset;         /* of its value within the outputs of a request */
     bool is_eager;                /* it runs without being started */
     bool is_required;             /* the output cannot be made without it */
-    bool is_startable;            /* some task may start it */
-    uint32_t starter_count;       /* how many may */
-    uint32_t missing_input_count; /* at the beginning of a request */
-    uint32_t name_id;             /* of frame_name; see cpti_task_name() */
+    uint32_t starter_count;       /* how many may start it */
     const struct cpt_task_def *def;
     struct cpt_bytes frame_name;         /* "A: A1" */
     const struct cpt_trace_group *group; /* or NULL */
@@ -60,7 +67,8 @@ struct cpt_plan {
     struct cpt_arena *arena; /* everything below lies in it */
     const struct cpt_graph *graph;
     struct cpt_bytes service;
-    struct cpti_plan_task *tasks;
+    struct cpti_plan_step *steps; /* by the number of a task, as … */
+    struct cpti_plan_task *tasks; /* … these */
     uint32_t task_count;
     struct cpti_slot *slots;
     uint32_t slot_count;

@@ -41,7 +41,7 @@ void cpti_waiting_add(struct cpt_task *task)
 {
     task->is_waiting = true;
     LIST_INSERT_HEAD(&task->request->waiting, task, waiting_link);
-    if (task->plan->is_startable) {
+    if (cpti_task_step(task)->is_startable) {
         cpti_request_demand(task->request, task->number)->task = task;
     }
 }
@@ -216,7 +216,8 @@ static cpt_status set_timeout(struct cpt_task *task, struct cpti_timeout **timeo
  * beginning on; NULL if the task has a function. */
 static const struct cpt_pending *component_of(struct cpt_task *task)
 {
-    return task->plan->component != NULL ? *(struct cpt_pending **)task->state : NULL;
+    return cpti_task_plan(task)->component != NULL ? *(struct cpt_pending **)task->state
+                                                   : NULL;
 }
 
 int cpti_task_wait(struct cpt_task *task)

@@ -109,7 +109,7 @@ static cpt_status make_ready(struct cpt_plan *plan)
                     plan->tasks[i].missing_input_count);
         atomic_init(&progress[i].outcome, CPT_WAITING);
         if (plan->tasks[i].component != NULL) {
-            plan->tasks[i].run = cpti_component_run;
+            plan->steps[i].run = cpti_component_run;
         }
     }
     blocks->progress = progress;

@@ -337,7 +337,7 @@ static struct cpt_trace_call *issue(struct cpt_task *task, const char *name,
     struct cpt_request *request = task->request;
     struct cpt_bytes below = {NULL, 0};
 
-    *frame = task->plan->frame_name;
+    *frame = cpti_task_plan(task)->frame_name;
     if (request->is_traced && name != NULL) {
         below = write_name(request, name, plan->graph->output->name);
         if (below.data == NULL) {
@@ -448,7 +448,7 @@ static cpt_status use_component(struct cpt_task *task)
 {
     struct cpt_pending *pending = *cpt_state(task, struct cpt_pending *);
     const cpt_status status = cpt_pending_status(pending);
-    const struct cpt_value *output = task->plan->component->graph->output;
+    const struct cpt_value *output = cpti_task_plan(task)->component->graph->output;
 
     if (status != CPT_OK) {
         const struct cpt_request *inner =
@@ -460,8 +460,8 @@ static cpt_status use_component(struct cpt_task *task)
         }
         return cpt_fail(task, status, "%s", cpt_run_sentence(pending));
     }
-    memcpy(task->output, cpt_task_run_output(pending, output), output->bytes);
-    if (task->plan->def->gives->cleanup != NULL) {
+    memcpy(cpti_task_value(task), cpt_task_run_output(pending, output), output->bytes);
+    if (cpti_task_plan(task)->def->gives->cleanup != NULL) {
         CPTI_CONTAINER(pending, struct component, run.pending)
             ->request->nest.has_moved_output = true;
     }
@@ -470,7 +470,7 @@ static cpt_status use_component(struct cpt_task *task)
 
 cpt_status cpti_component_run(struct cpt_task *task)
 {
-    const struct cpti_plan_task *own = task->plan;
+    const struct cpti_plan_task *own = cpti_task_plan(task);
     struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
     struct component *component =
         pending != NULL

@@ -79,7 +79,7 @@ static bool take_time(const struct cpti_delay *delay)
 static cpt_status run_at_once(struct cpt_task *task, const struct cpti_delay *delay)
 {
     (void)atomic_fetch_add_explicit(delay->spared_count, 1, memory_order_relaxed);
-    return task->plan->run(task);
+    return cpti_task_step(task)->run(task);
 }
 
 /* The step before the first one. */
@@ -94,7 +94,7 @@ static cpt_status delayed_step(struct cpt_task *task)
     if (delay->burns) {
         (void)atomic_fetch_add_explicit(delay->delayed_count, 1, memory_order_relaxed);
         burn(task->request, delay->ns);
-        return task->plan->run(task);
+        return cpti_task_step(task)->run(task);
     }
     pending = cpt_sleep(task, "experiment", delay->ns);
     if (!cpti_pending_is_live(pending) || pending->has_no_timer) {
@@ -102,7 +102,7 @@ static cpt_status delayed_step(struct cpt_task *task)
         return run_at_once(task, delay);
     }
     (void)atomic_fetch_add_explicit(delay->delayed_count, 1, memory_order_relaxed);
-    return cpt_await(task, pending, task->plan->run);
+    return cpt_await(task, pending, cpti_task_step(task)->run);
 }
 
 void cpti_delay_begin(struct cpt_task *task)
@@ -110,8 +110,8 @@ void cpti_delay_begin(struct cpt_task *task)
     const struct cpti_delay *delay = task->request->inherited.delay;
 
     /* A component has no function: the tasks in it are frames of their own. */
-    if (task->plan->component == NULL &&
-        cpti_delay_frame(task->plan->frame_name) == delay->frame) {
+    if (cpti_task_plan(task)->component == NULL &&
+        cpti_delay_frame(cpti_task_plan(task)->frame_name) == delay->frame) {
         task->next = delayed_step;
     }
 }

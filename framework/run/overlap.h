@@ -37,7 +37,7 @@ static inline uint64_t cpti_overlap_other(const struct cpt_request *request,
 /* @task, which may be NULL, as a tenant. */
 static inline uint64_t cpti_tenant_of(const struct cpt_task *task)
 {
-    return task != NULL ? task->plan->name_id |
+    return task != NULL ? cpti_task_step(task)->name_id |
                               (uint64_t)task->request->inherited.overlap_number << 32
                         : 0;
 }

@@ -259,8 +259,9 @@ static struct cpt_pending *start_task(struct cpt_task *task, uint32_t number,
 struct cpt_pending *cpt_task_start(struct cpt_task *task, const struct cpt_value *value)
 {
     struct cpt_request *request = task->request;
-    const uint32_t slot = cpti_plan_slot(request->plan, task->plan->start_slots,
-                                         task->plan->start_count, value);
+    const uint32_t slot =
+        cpti_plan_slot(request->plan, cpti_task_plan(task)->start_slots,
+                       cpti_task_plan(task)->start_count, value);
     struct cpti_ready ready = {0, 0};
     struct cpt_pending *pending = NULL;
     uint32_t number = 0;

@@ -161,7 +161,7 @@ static cpt_status open_beginning(struct cpti_walk *walk, struct cpti_task_trace 
 {
     const struct cpt_request *request = walk->request;
     const uint32_t number = traced->number;
-    const struct cpti_demand *demand = request->plan->tasks[number].is_startable
+    const struct cpti_demand *demand = request->plan->steps[number].is_startable
                                            ? cpti_request_demand(request, number)
                                            : NULL;
     const uint32_t unblocker = unblocker_of(request, number, demand);

@@ -122,7 +122,7 @@ static inline uint64_t cpti_record_ready_ns(const struct cpt_request *request,
         return request->trace.dispatch_ns != 0 ? request->trace.dispatch_ns
                                                : request->trace.arrival_ns;
     }
-    if (request->plan->tasks[number].is_startable) {
+    if (request->plan->steps[number].is_startable) {
         const struct cpti_demand *demand = cpti_request_demand(request, number);
 
         if (demand->starter == unblocker) {
@@ -351,7 +351,7 @@ static inline void cpti_record_response(struct cpt_request *request)
     const uint32_t number = request->answered_by - 1;
 
     if (request->trace.response_ns == 0 && request->status == CPT_OK &&
-        !request->is_shared && request->plan->tasks[number].successor_count == 0) {
+        !request->is_shared && request->plan->steps[number].successor_count == 0) {
         const uint64_t end_ns = atomic_load_explicit(&request->records[number].end_ns,
                                                      memory_order_relaxed);
 

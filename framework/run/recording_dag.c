@@ -137,7 +137,7 @@ static cpt_status add_starter(struct making *making, uint32_t number,
 {
     const struct cpti_demand *demand = NULL;
 
-    if (!making->request->plan->tasks[number].is_startable) {
+    if (!making->request->plan->steps[number].is_startable) {
         return CPT_OK;
     }
     demand = cpti_request_demand(making->request, number);

@@ -310,7 +310,8 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
         return text;
     }
     (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "task '%.*s': %s",
-                   (int)task->plan->frame_name.bytes, task->plan->frame_name.data,
+                   (int)cpti_task_plan(task)->frame_name.bytes,
+                   cpti_task_plan(task)->frame_name.data,
                    task->sentence != NULL ? task->sentence
                                           : cpt_status_sentence(status));
     return text;

@@ -195,8 +195,6 @@ struct cpt_task {
         *others;     /* while a step runs: ready tasks that its thread holds */
     uint32_t number; /* of its task; CPTI_NO_TASK: it is a bundle */
     uint32_t place;  /* in the request's block; CPTI_NO_TASK: in its arena */
-    const struct cpti_plan_task *plan;
-    void *output;
     struct cpti_record *record; /* NULL if not traced */
     cpt_task_fn next;
 
@@ -480,11 +478,28 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request);
 /* Gives back one that is not used any more. Lock not held. */
 void cpti_activation_put(struct cpt_task *task);
 
+/* What the plan says of @task, which is no bundle. */
+static inline const struct cpti_plan_step *cpti_task_step(const struct cpt_task *task)
+{
+    return &task->request->plan->steps[task->number];
+}
+
+static inline const struct cpti_plan_task *cpti_task_plan(const struct cpt_task *task)
+{
+    return &task->request->plan->tasks[task->number];
+}
+
 /* What task number @number gives. */
 static inline void *cpti_request_value(const struct cpt_request *request,
                                        uint32_t number)
 {
     return request->outputs + request->plan->tasks[number].output_offset;
+}
+
+/* What @task gives. */
+static inline void *cpti_task_value(const struct cpt_task *task)
+{
+    return cpti_request_value(task->request, task->number);
 }
 
 /* Whether the request has failed, or all of it was given up. */

@@ -195,7 +195,7 @@ static void write_waiting(struct snapshot *snapshot, const struct cpt_task *task
     uint32_t left_out = 0;
 
     cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "name", task->plan->frame_name);
+    cpti_json_text_string(text, "name", cpti_task_plan(task)->frame_name);
     cpti_json_text_string(text, "state", cpt_bytes_of("waits"));
     if (task->timeout != NULL) {
         cpti_json_text_flag(text, "timeout", true);

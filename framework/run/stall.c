@@ -170,7 +170,7 @@ static void read_stack(int number)
         return;
     }
     sample.is_in_task = task != NULL && task->wait == NULL;
-    sample.name_id = sample.is_in_task ? task->plan->name_id : 0;
+    sample.name_id = sample.is_in_task ? cpti_task_step(task)->name_id : 0;
     sample.frame_count = sample.is_in_task ? backtrace(sample.frames, FRAMES_MAX) : 0;
     (void)sem_post(&sample.is_written);
     errno = error;

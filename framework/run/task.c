@@ -47,7 +47,7 @@ enum { TASKS_A_TURN = 16 }; /* then other work gets its turn, if any waits */
 static uint32_t input_slot(const struct cpt_task *task, const struct cpt_value *value,
                            bool *is_wanted)
 {
-    const struct cpti_plan_task *own = task->plan;
+    const struct cpti_plan_task *own = cpti_task_plan(task);
     const struct cpt_plan *plan = task->request->plan;
     uint32_t slot = cpti_plan_slot(plan, own->input_slots, own->need_count, value);
 
@@ -98,14 +98,14 @@ cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *
 
 void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value)
 {
-    const struct cpt_value *own = task->plan->def->gives;
+    const struct cpt_value *own = cpti_task_plan(task)->def->gives;
 
     if (own != value &&
         (own->bytes != value->bytes || strcmp(own->name, value->name) != 0)) {
         CPTI_MISUSED(undeclared_value);
         return NULL;
     }
-    return task->output;
+    return cpti_task_value(task);
 }
 
 void *cpt_task_memory(struct cpt_task *task, size_t bytes)
@@ -132,7 +132,7 @@ void *cpt_task_state(struct cpt_task *task, size_t bytes)
 
 void *cpt_task_context(const struct cpt_task *task)
 {
-    return task->plan->def->context;
+    return cpti_task_plan(task)->def->context;
 }
 
 struct cpt_request *cpt_task_request(struct cpt_task *task)
@@ -220,14 +220,14 @@ bool cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
 /* Counts the value of task @number as arrived for the tasks that need it. Returns the
  * first that is ready; the others are added to @ready. */
 CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
-                                             const struct cpti_plan_task *plan,
+                                             const struct cpti_plan_step *step,
                                              uint32_t number, bool is_traced,
                                              struct cpti_ready *ready)
 {
     uint32_t first = CPTI_NO_TASK;
 
-    for (uint32_t i = 0; i < plan->successor_count; i++) {
-        const uint32_t link = plan->successors[i];
+    for (uint32_t i = 0; i < step->successor_count; i++) {
+        const uint32_t link = step->successors[i];
         const uint32_t successor = link & ~CPTI_LINK_FLAGS;
 
         if ((link & CPTI_ONLY_INPUT) == 0 && !count_input(request, successor)) {
@@ -273,7 +273,7 @@ static bool fail_without(struct cpt_request *request, uint32_t number, uint32_t 
         return false;
     }
     cpti_record_never(request, number, giver, end_ns);
-    if (request->plan->tasks[number].is_startable) {
+    if (request->plan->steps[number].is_startable) {
         cpti_task_release_waiters(request, number, status, end_ns);
     }
     return true;
@@ -291,7 +291,7 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
     uint32_t *stack = NULL;
     uint32_t depth = 0;
 
-    if (plan->tasks[number].successor_count == 0) {
+    if (plan->steps[number].successor_count == 0) {
         return;
     }
     stack = cpti_request_take(request, plan->task_count * sizeof *stack);
@@ -302,7 +302,7 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
     stack[depth++] = number;
     while (depth > 0) {
         const uint32_t giver = stack[--depth];
-        const struct cpti_plan_task *failed = &plan->tasks[giver];
+        const struct cpti_plan_step *failed = &plan->steps[giver];
 
         for (uint32_t i = 0; i < failed->successor_count; i++) {
             const uint32_t link = failed->successors[i];
@@ -325,10 +325,8 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is
     struct cpt_request *request = task->request;
 
     task->number = number;
-    task->plan = &request->plan->tasks[number];
-    task->output = request->outputs + task->plan->output_offset;
     task->record = is_traced ? &request->records[number] : NULL;
-    task->next = task->plan->run;
+    task->next = cpti_task_step(task)->run;
     task->has_begun = false;
     if (is_traced && request->inherited.delay != NULL) {
         cpti_delay_begin(task);
@@ -345,7 +343,7 @@ static void leave(struct cpt_task *task, uint32_t number,
     if (task->has_held && cpti_locks_are_over(request)) {
         cpti_held_move(request, number, told);
     }
-    if (request->plan->tasks[number].is_startable) {
+    if (request->plan->steps[number].is_startable) {
         struct cpti_demand *demand = cpti_request_demand(request, number);
 
         if (demand->is_given) {
@@ -429,14 +427,14 @@ static void fail_task(struct cpt_task *task, cpt_status status, uint64_t end_ns,
 {
     struct cpt_request *request = task->request;
 
-    if (task->plan->is_required) {
+    if (cpti_task_plan(task)->is_required) {
         if (task->is_used && request->is_shared) {
             cpti_held_release(request, task->number);
         }
         (void)cpti_request_end(request, status, task); /* which gives up all else */
         return;
     }
-    if (task->is_used || task->plan->start_count != 0) {
+    if (task->is_used || cpti_task_plan(task)->start_count != 0) {
         cpti_task_give_up_rest(task);
     }
     fail_branch(request, task->number, status, end_ns, ready);
@@ -449,14 +447,14 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
                                    struct cpti_ready *ready)
 {
     struct cpt_request *request = task->request;
-    const struct cpti_plan_task *plan = task->plan;
+    const struct cpti_plan_step *step = cpti_task_step(task);
     uint32_t next = CPTI_NO_TASK;
 
     *end_ns = is_traced ? cpti_record_end(task) : 0;
     if (task->has_slept) {
         cpti_task_end_sleeps(task);
     }
-    if (!plan->is_startable) {
+    if (!step->is_startable) {
         atomic_store_explicit(&request->progress[task->number].outcome, status,
                               memory_order_release);
     } else if (!end_started(task, status, *end_ns)) {
@@ -466,8 +464,8 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
         fail_task(task, status, *end_ns, ready);
         return CPTI_NO_TASK;
     }
-    next = release_successors(request, plan, task->number, is_traced, ready);
-    if (task->number == request->plan->output_task) {
+    next = release_successors(request, step, task->number, is_traced, ready);
+    if (step->is_output) {
         (void)cpti_request_end(request, CPT_OK, task);
     }
     return next;
@@ -688,7 +686,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
             now_ns = 0; /* that may have taken a while */
         }
         task->others = &ready;
-        name_id = task->plan->name_id;
+        name_id = cpti_task_step(task)->name_id;
         if (run_steps(task, is_traced, now_ns, &status)) {
             next = end_task(task, status, is_traced, &now_ns, &ready);
             task = clear_task(task) ? task : NULL;

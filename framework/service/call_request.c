@@ -91,7 +91,7 @@ bool cpti_call_line_names(const char *method, const char *name)
 static bool input_text(struct cpt_task *task, struct cpt_bytes name,
                        char digits[DIGITS_MAX], struct cpt_bytes *text)
 {
-    const struct cpt_task_def *def = task->plan->def;
+    const struct cpt_task_def *def = cpti_task_plan(task)->def;
     const struct cpt_value *const *more = def->needs_more;
     const struct cpt_value *value = NULL;
     const void *input = NULL;

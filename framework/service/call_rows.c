@@ -166,7 +166,7 @@ static bool is_all_zeros(const void *bytes, size_t count)
 /* Gives the fallback; false: there is none. */
 static bool fall_back(struct cpt_task *task)
 {
-    const struct cpt_value *value = task->plan->def->gives;
+    const struct cpt_value *value = cpti_task_plan(task)->def->gives;
     const struct cpt_call_row *row = row_of(task);
 
     if (row->fall_back == NULL &&
@@ -174,13 +174,13 @@ static bool fall_back(struct cpt_task *task)
          (value->cleanup != NULL && !is_all_zeros(row->fallback, value->bytes)))) {
         return false;
     }
-    if (value->cleanup != NULL && !is_all_zeros(task->output, value->bytes)) {
-        value->cleanup(task->output); /* what `decode` had begun */
+    if (value->cleanup != NULL && !is_all_zeros(cpti_task_value(task), value->bytes)) {
+        value->cleanup(cpti_task_value(task)); /* what `decode` had begun */
     }
     if (row->fall_back == NULL) {
-        memcpy(task->output, row->fallback, value->bytes);
+        memcpy(cpti_task_value(task), row->fallback, value->bytes);
     } else {
-        memset(task->output, 0, value->bytes);
+        memset(cpti_task_value(task), 0, value->bytes);
         if (row->fall_back(task) != CPT_OK) {
             return false;
         }
@@ -198,11 +198,11 @@ static bool is_type(const struct cpt_value *value, const char *type)
 static cpt_status decode_plainly(struct cpt_task *task,
                                  const struct cpt_call_reply *reply)
 {
-    const struct cpt_value *value = task->plan->def->gives;
+    const struct cpt_value *value = cpti_task_plan(task)->def->gives;
     cpt_status status = CPT_OK;
 
     if (is_type(value, "struct cpt_bytes")) {
-        *(struct cpt_bytes *)task->output = reply->body;
+        *(struct cpt_bytes *)cpti_task_value(task) = reply->body;
         return CPT_OK;
     }
     if (!is_type(value, "int64_t")) {
@@ -210,7 +210,7 @@ static cpt_status decode_plainly(struct cpt_task *task,
             task, CPT_INVALID,
             "a call without `decode` gives a struct cpt_bytes or an int64_t");
     }
-    status = cpt_number_of(reply->body, task->output);
+    status = cpt_number_of(reply->body, cpti_task_value(task));
     return status == CPT_OK
                ? CPT_OK
                : cpt_fail(task, status, "'%s' did not answer with a number",
@@ -219,7 +219,7 @@ static cpt_status decode_plainly(struct cpt_task *task,
 
 static cpt_status encode_plainly(struct cpt_task *task, struct cpt_bytes *body)
 {
-    const struct cpt_value *value = task->plan->def->needs[0];
+    const struct cpt_value *value = cpti_task_plan(task)->def->needs[0];
     const char *method = row_of(task)->stub->method;
 
     if (value == NULL ||

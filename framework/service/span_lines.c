@@ -397,7 +397,7 @@ static void write_task(void *context, const struct cpt_trace_task *task)
         note_id(note, "starter", id_of_task(run, task->starter));
     }
     note_inputs(run, own, task->ready_ns);
-    if (run->request->plan->tasks[own].is_startable) {
+    if (run->request->plan->steps[own].is_startable) {
         note_waiter(run, cpti_request_demand(run->request, own)->waiter);
     }
     if (task->has_margin) {

@@ -168,7 +168,7 @@ static void test_on_demand_tasks_and_their_inputs(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
     CU_ASSERT_TRUE(plan->tasks[0].is_eager);
     CU_ASSERT_FALSE(plan->tasks[1].is_eager);
-    CU_ASSERT_TRUE(plan->tasks[1].is_startable);
+    CU_ASSERT_TRUE(plan->steps[1].is_startable);
     CU_ASSERT_EQUAL(plan->tasks[1].missing_input_count, 2); /* x and its start */
     CU_ASSERT_TRUE(plan->tasks[2].is_eager);
     CU_ASSERT_EQUAL(plan->tasks[2].missing_input_count, 0);
