@@ -24,7 +24,8 @@ void cpt_executor_idles(void)
     cpti_thread_idles();
 }
 
-static _Thread_local struct inline_queue inline_queue;
+static _Thread_local struct inline_queue inline_queue
+    __attribute__((tls_model("initial-exec")));
 
 static void put(struct inline_queue *queue, struct cpt_work *work)
 {

@@ -293,6 +293,7 @@ static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn ne
     task->timeout_ns = timeout_ns;
     task->next = next;
     task->has_asked = true;
+    task->is_used = true;
     return CPT_WAITING;
 }
 

@@ -104,6 +104,7 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request)
     task->request = request;
     task->place = index >= 0 ? (uint32_t)index : CPTI_NO_TASK;
     task->number = CPTI_NO_TASK;
+    task->record = NULL;
     return task;
 }
 

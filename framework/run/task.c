@@ -192,19 +192,14 @@ static inline bool count_input(struct cpt_request *request, uint32_t number)
 {
     _Atomic uint32_t *missing = &request->progress[number].missing_input_count;
 
-    if (request->is_shared) {
-        if (atomic_fetch_sub_explicit(missing, 1, memory_order_acq_rel) != 1) {
-            return false;
-        }
-    } else {
-        const uint32_t left = atomic_load_explicit(missing, memory_order_relaxed) - 1;
+    uint32_t left = 0;
 
-        atomic_store_explicit(missing, left, memory_order_relaxed);
-        if (left != 0) {
-            return false;
-        }
+    if (__builtin_expect(request->is_shared, 0)) {
+        return atomic_fetch_sub_explicit(missing, 1, memory_order_acq_rel) == 1;
     }
-    return true;
+    left = atomic_load_explicit(missing, memory_order_relaxed) - 1;
+    atomic_store_explicit(missing, left, memory_order_relaxed);
+    return left == 0;
 }
 
 bool cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
@@ -224,13 +219,13 @@ CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
                                              uint32_t number, bool is_traced,
                                              struct cpti_ready *ready)
 {
+    const uint32_t *end = step->successors + step->successor_count;
     uint32_t first = CPTI_NO_TASK;
 
-    for (uint32_t i = 0; i < step->successor_count; i++) {
-        const uint32_t link = step->successors[i];
-        const uint32_t successor = link & ~CPTI_LINK_FLAGS;
+    for (const uint32_t *link = step->successors; link != end; link++) {
+        const uint32_t successor = *link & ~CPTI_LINK_FLAGS;
 
-        if ((link & CPTI_ONLY_INPUT) == 0 && !count_input(request, successor)) {
+        if ((*link & CPTI_ONLY_INPUT) == 0 && !count_input(request, successor)) {
             continue;
         }
         if (is_traced) {
@@ -319,18 +314,25 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
 
 /* --- Steps --- */
 
-/* Makes @task the activation of task @number. */
-CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is_traced)
+/* Makes @task the activation of task @number. Returns what the plan says of it: the
+ * loop that runs tasks has it at hand, not in memory. */
+CPTI_SPECIALISED const struct cpti_plan_step *begin_task(struct cpt_request *request,
+                                                         struct cpt_task *task,
+                                                         uint32_t number,
+                                                         bool is_traced)
 {
-    struct cpt_request *request = task->request;
+    const struct cpti_plan_step *step = &request->plan->steps[number];
 
     task->number = number;
-    task->record = is_traced ? &request->records[number] : NULL;
-    task->next = cpti_task_step(task)->run;
-    task->has_begun = false;
-    if (is_traced && request->inherited.delay != NULL) {
-        cpti_delay_begin(task);
+    task->next = step->run;
+    if (is_traced) {
+        task->record = &request->records[number];
+        task->has_begun = false;
+        if (request->inherited.delay != NULL) {
+            cpti_delay_begin(task);
+        }
     }
+    return step;
 }
 
 /* Task @number, whose activation @task was, has ended. What it keeps of locks or leaves
@@ -356,12 +358,17 @@ static void leave(struct cpt_task *task, uint32_t number,
     task->trace = NULL; /* what still comes is not noted: cpti_edges_came() */
 }
 
-/* The steps of task @number have left something in its activation. */
-static bool clear_used(struct cpt_task *task, uint32_t number)
+/* Clears what the steps of a task have left in its activation, which is used. false:
+ * pendings still point at it, so it is not to be used again. */
+static bool clear_task(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
+    const uint32_t number = task->number;
     bool is_free = true;
 
+    /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). A task
+     * that has left nothing has no calls. */
+    __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
     if (request->is_shared) {
         struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
 
@@ -378,20 +385,10 @@ static bool clear_used(struct cpt_task *task, uint32_t number)
     task->timeout_ns = 0;
     task->timer_status = CPT_OK;
     task->refusal = 0;
+    task->has_asked = false;
     task->has_slept = false;
     task->is_used = false;
     return is_free;
-}
-
-/* Clears what the steps of a task have left in its activation. false: pendings still
- * point at it, so it is not to be used again. */
-static inline bool clear_task(struct cpt_task *task)
-{
-    const uint32_t number = task->number;
-
-    /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). */
-    __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
-    return !task->is_used || clear_used(task, number);
 }
 
 /* @task, which was given up, ends: none of its steps runs any more. */
@@ -405,8 +402,16 @@ static void end_given_up(struct cpt_task *task)
                           memory_order_release);
 }
 
+/* When @task, which has ended, did so; 0: it is not traced. */
+static uint64_t end_ns_of(const struct cpt_task *task)
+{
+    return task->record != NULL
+               ? atomic_load_explicit(&task->record->end_ns, memory_order_relaxed)
+               : 0;
+}
+
 /* Notes how a task that others may start has ended; false: it was given up before. */
-static bool end_started(struct cpt_task *task, cpt_status status, uint64_t end_ns)
+static bool end_started(struct cpt_task *task, cpt_status status)
 {
     struct cpt_request *request = task->request;
     int32_t waiting = CPT_WAITING;
@@ -417,12 +422,12 @@ static bool end_started(struct cpt_task *task, cpt_status status, uint64_t end_n
         end_given_up(task);
         return false;
     }
-    cpti_task_release_waiters(request, task->number, status, end_ns);
+    cpti_task_release_waiters(request, task->number, status, end_ns_of(task));
     return true;
 }
 
 /* The task has ended with @status, which is not CPT_OK. */
-static void fail_task(struct cpt_task *task, cpt_status status, uint64_t end_ns,
+static void fail_task(struct cpt_task *task, cpt_status status,
                       struct cpti_ready *ready)
 {
     struct cpt_request *request = task->request;
@@ -437,31 +442,29 @@ static void fail_task(struct cpt_task *task, cpt_status status, uint64_t end_ns,
     if (task->is_used || cpti_task_plan(task)->start_count != 0) {
         cpti_task_give_up_rest(task);
     }
-    fail_branch(request, task->number, status, end_ns, ready);
+    fail_branch(request, task->number, status, end_ns_of(task), ready);
 }
 
-/* The last step of the task has returned @status. The task to run next, or
- * CPTI_NO_TASK. */
-CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
-                                   bool is_traced, uint64_t *end_ns,
-                                   struct cpti_ready *ready)
+/* The last step of the task has returned @status, and its end is noted. The task to run
+ * next, or CPTI_NO_TASK. */
+CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task,
+                                   const struct cpti_plan_step *step, cpt_status status,
+                                   bool is_traced, struct cpti_ready *ready)
 {
     struct cpt_request *request = task->request;
-    const struct cpti_plan_step *step = cpti_task_step(task);
     uint32_t next = CPTI_NO_TASK;
 
-    *end_ns = is_traced ? cpti_record_end(task) : 0;
     if (task->has_slept) {
         cpti_task_end_sleeps(task);
     }
     if (!step->is_startable) {
         atomic_store_explicit(&request->progress[task->number].outcome, status,
                               memory_order_release);
-    } else if (!end_started(task, status, *end_ns)) {
+    } else if (!end_started(task, status)) {
         return CPTI_NO_TASK;
     }
     if (status != CPT_OK) {
-        fail_task(task, status, *end_ns, ready);
+        fail_task(task, status, ready);
         return CPTI_NO_TASK;
     }
     next = release_successors(request, step, task->number, is_traced, ready);
@@ -508,51 +511,49 @@ static __attribute__((noinline)) bool is_left(struct cpt_task *task, bool has_ru
 }
 
 /*
- * Runs steps of @task until it ends, with the status in *@status, or waits. false: it
- * waits, and does not belong to this thread any more, or it was given up, or the
- * request has failed.
+ * Runs steps of @task until it ends, with the status that this returns, or waits:
+ * CPT_WAITING: it waits, and does not belong to this thread any more, or it was given
+ * up, or the request has failed. @outer is a blocked task of this thread, or NULL.
  */
-CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t now_ns,
-                                cpt_status *status)
+CPTI_SPECIALISED cpt_status run_steps(struct cpt_request *request,
+                                      struct cpt_task *task, struct cpt_task *outer,
+                                      bool is_traced, uint64_t now_ns)
 {
-    const atomic_uchar *stops = &task->request->stops;
-    struct cpt_task *outer = current_task; /* a blocked one, below this one */
+    const atomic_uchar *stops = &request->stops;
 
     for (;;) {
+        cpt_status status = CPT_OK;
         int waits = 0;
 
         if (atomic_load_explicit(stops, memory_order_relaxed) && is_left(task, false)) {
-            return false;
+            return CPT_WAITING;
         }
         begin_step(task, is_traced, now_ns);
-        task->has_asked = false;
         current_task = task;
-        *status = task->next(task);
+        status = task->next(task);
         current_task = outer;
         if (atomic_load_explicit(stops, memory_order_relaxed) && is_left(task, true)) {
-            return false;
+            return CPT_WAITING;
         }
-        if (*status == CPT_WAITING && task->has_asked) {
-            cpti_locks_keep(task);
-            waits = cpti_task_wait(task);
-            if (waits == CPTI_WAIT_LEFT) {
-                (void)is_left(task, true);
-            }
-            if (waits > 0) {
-                return false;
-            }
-            if (waits == 0) {
-                continue;
-            }
-            *status = waits;
-        } else if (*status == CPT_WAITING || *status > 0) {
+        if (__builtin_expect(status <= CPT_OK, 1)) {
+            return status;
+        }
+        if (status != CPT_WAITING || !task->has_asked) {
             CPTI_MISUSED(bad_status);
-            *status = cpt_fail(task, CPT_INVALID,
-                               "a step returned %d, which is neither a status nor what "
-                               "cpt_await() gave it",
-                               *status);
+            return cpt_fail(task, CPT_INVALID,
+                            "a step returned %d, which is neither a status nor what "
+                            "cpt_await() gave it",
+                            status);
         }
-        return true;
+        task->has_asked = false;
+        cpti_locks_keep(task);
+        waits = cpti_task_wait(task);
+        if (waits == CPTI_WAIT_LEFT) {
+            (void)is_left(task, true);
+        }
+        if (waits != 0) {
+            return waits > 0 ? CPT_WAITING : waits;
+        }
     }
 }
 
@@ -649,6 +650,7 @@ static __attribute__((noinline)) bool yield(struct cpt_request *request,
         task->ready =
             (struct cpti_ready){all.first, ready.first != 0 ? ready.last : all.last};
     }
+    task->number = CPTI_NO_TASK;
     task->work.run = run_work;
     if (executor->yield(executor, &task->work)) {
         return true;
@@ -662,20 +664,24 @@ static __attribute__((noinline)) bool yield(struct cpt_request *request,
 CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task,
                               bool is_traced)
 {
+    struct cpt_task *outer = current_task; /* a blocked one, below this one */
+    const struct cpti_plan_step *step = NULL;
     struct cpti_ready ready = task->ready;
     uint32_t next = task->number;
     unsigned left = TASKS_A_TURN;
-    uint32_t name_id = 0;
     uint64_t now_ns = 0;
 
     task->ready = (struct cpti_ready){0, 0};
+    task->others = &ready;
     if (next == CPTI_NO_TASK) {
         next = take_ready(request, &ready);
-        begin_task(task, next, is_traced);
+        step = begin_task(request, task, next, is_traced);
     } else if (atomic_exchange_explicit(&task->turn, CPTI_TURN_STEP,
                                         memory_order_relaxed) == CPTI_TURN_LOST) {
         cpti_request_release(request); /* it was given up while it was queued */
         return;
+    } else {
+        step = cpti_task_step(task);
     }
     for (;;) {
         cpt_status status = CPT_OK;
@@ -685,17 +691,17 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
             ready = (struct cpti_ready){0, 0};
             now_ns = 0; /* that may have taken a while */
         }
-        task->others = &ready;
-        name_id = cpti_task_step(task)->name_id;
-        if (run_steps(task, is_traced, now_ns, &status)) {
-            next = end_task(task, status, is_traced, &now_ns, &ready);
-            task = clear_task(task) ? task : NULL;
+        status = run_steps(request, task, outer, is_traced, now_ns);
+        if (status <= CPT_OK) {
+            now_ns = is_traced ? cpti_record_end(task) : 0;
+            next = end_task(task, step, status, is_traced, &ready);
+            task = !task->is_used || clear_task(task) ? task : NULL;
         } else {
             next = CPTI_NO_TASK;
             task = NULL;
             now_ns = 0;
         }
-        cpti_record_leave(request, name_id, is_traced, now_ns);
+        cpti_record_leave(request, step->name_id, is_traced, now_ns);
         if (next == CPTI_NO_TASK) {
             now_ns = 0;
             next = take_ready(request, &ready);
@@ -709,6 +715,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
                 (void)cpti_request_end(request, CPT_LIMIT, NULL);
                 break;
             }
+            task->others = &ready;
         }
         if (--left == 0) {
             left = TASKS_A_TURN;
@@ -716,7 +723,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
                 return; /* the reference has gone with the bundle */
             }
         }
-        begin_task(task, next, is_traced);
+        step = begin_task(request, task, next, is_traced);
     }
     if (task != NULL) {
         cpti_activation_put(task);
