@@ -88,7 +88,7 @@ struct cpt_trace_starved {
  * passes, and the rest of those that get a frame.
  *
  * Fields that begin with walk_ are scratch of the walk and private to it. Set
- * walk_state to 0 in a new task; the others need no value.
+ * walk_mark to 0 in a new task; the others need no value.
  */
 struct cpt_trace_task {
     struct cpt_trace_task *unblocker; /* for CPT_BEGIN_TASK */
@@ -99,9 +99,9 @@ struct cpt_trace_task {
     unsigned char begin;                /* enum cpt_trace_begin */
     unsigned char has_margin;
     unsigned char has_no_frame; /* its own time belongs to the frame above it */
-    unsigned char walk_state;   /* 0 before and after a walk */
     uint32_t walk_word;
-    void *walk_pointers[2];
+    struct cpt_trace_await *walk_await;
+    uint64_t walk_mark;
     struct cpt_bytes name;               /* "A: A1" */
     const struct cpt_trace_group *group; /* sub-graph it lies in, or NULL */
     struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
@@ -109,7 +109,7 @@ struct cpt_trace_task {
     struct cpt_bytes occupant; /* the task that had the worker then; may be empty */
     uint64_t end_ns;
     uint64_t off_cpu_ns; /* of the first step; see measures_off_cpu */
-    void *walk_more;
+    struct cpt_trace_await *walk_more;
     uint64_t walk_more_ns;
     void *source; /* the maker's own record, from which open_task fills in the task */
     const struct cpt_trace_starved *starved; /* of the first step; NULL: not measured */
@@ -201,7 +201,7 @@ struct cpt_trace {
     uint64_t dropped_event_count; /* records that were lost at a limit */
     unsigned attribution;         /* enum cpt_attribution */
     /*
-     * Fills in @task, a stub: only walk_state (0) and `source` are set. The walk calls
+     * Fills in @task, a stub: only walk_mark (0) and `source` are set. The walk calls
      * it once for each task that it comes to, before it reads anything else of the
      * task: tasks on the path, tasks whose awaits it passes, and their starters, which
      * get frames. The order is not defined.

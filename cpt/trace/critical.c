@@ -53,6 +53,7 @@
 #include "cpt/trace/critical_steps.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* A wait that the walk is inside of; at floor_ns it returns to the task. */
@@ -250,13 +251,13 @@ static bool has_not_waited(const struct cpt_trace_await *await)
 static inline struct cpt_trace_await *latest_await(const struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
-    struct cpt_trace_await *await = task->walk_pointers[CPTI_SCRATCH_AWAIT];
+    struct cpt_trace_await *await = task->walk_await;
 
     while (await != NULL &&
            (await->block_ns >= walk->cur_ns || has_not_waited(await))) {
         await = await->previous;
     }
-    task->walk_pointers[CPTI_SCRATCH_AWAIT] = await;
+    task->walk_await = await;
     return await;
 }
 
@@ -340,7 +341,7 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
-    walk->task->walk_pointers[CPTI_SCRATCH_AWAIT] = await->previous;
+    walk->task->walk_await = await->previous;
     status =
         emit(walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.await = await},
              await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
@@ -378,7 +379,7 @@ static cpt_status walk_beginning(struct walk *walk)
     const union cpti_owner owner = {.task = task};
     cpt_status status = CPT_OK;
 
-    if (task->walk_state == CPTI_WALK_BEGAN) {
+    if (task->walk_mark == walk->steps.mark + 1) {
         return cpt_error_set(walk->steps.error, CPT_CORRUPT, 0,
                              "the records lead in a circle through task \"%.*s\"",
                              (int)task->name.bytes, task->name.data);
@@ -396,7 +397,7 @@ static cpt_status walk_beginning(struct walk *walk)
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
-    task->walk_state = CPTI_WALK_BEGAN;
+    task->walk_mark = walk->steps.mark + 1;
     note_margin(walk, task->has_margin, task->margin_ns);
     walk->task = task->unblocker;
     return CPT_OK;
@@ -434,7 +435,7 @@ static cpt_status walk_backwards(struct walk *walk)
             status = walk_nothing(walk);
             continue;
         }
-        status = cpti_steps_touch(&walk->steps, walk->task);
+        status = cpti_steps_meet(&walk->steps, walk->task);
         if (status != CPT_OK) {
             return status;
         }
@@ -455,11 +456,14 @@ static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
                       const struct cpt_trace *trace, struct cpt_path *path,
                       struct cpt_error *error)
 {
+    static atomic_uint_least64_t walks;
+
     walk->steps.alloc = alloc;
     walk->steps.trace = trace;
     walk->steps.path = path;
     walk->steps.error = error;
-    walk->steps.touched = NULL;
+    walk->steps.mark =
+        2 + 2 * atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
     walk->steps.drags = NULL;
     walk->steps.all = walk->steps.first;
     walk->steps.count = 0;
@@ -475,12 +479,6 @@ static void walk_deinit(struct walk *walk)
 {
     struct cpti_steps *steps = &walk->steps;
 
-    while (steps->touched != NULL) {
-        struct cpt_trace_task *task = steps->touched;
-
-        steps->touched = task->walk_pointers[CPTI_SCRATCH_NEXT];
-        task->walk_state = CPTI_WALK_NEW;
-    }
     cpt_alloc_free(steps->alloc, walk->floors);
     if (steps->all != steps->first) {
         cpt_alloc_free(steps->alloc, steps->all);

@@ -93,7 +93,7 @@ static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *pat
 
     *frame = ENTRY_FRAME;
     for (; at != NULL; at = at->starter) {
-        status = cpti_steps_touch(steps, at);
+        status = cpti_steps_meet(steps, at);
         if (status != CPT_OK) {
             return status;
         }
@@ -134,7 +134,7 @@ static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *p
     if (task == NULL) {
         return CPT_OK;
     }
-    status = cpti_steps_touch(steps, task);
+    status = cpti_steps_meet(steps, task);
     if (status != CPT_OK) {
         return status;
     }

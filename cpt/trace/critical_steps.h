@@ -57,7 +57,7 @@ struct cpti_steps {
     const struct cpt_trace *trace;
     struct cpt_error *error;
     struct cpt_path *path;              /* that they become */
-    struct cpt_trace_task *touched;     /* whose scratch has to be cleared: a list */
+    uint64_t mark;                      /* of the tasks that the walk has met */
     const struct cpti_drag_step *drags; /* of all, in time order; or NULL */
     struct cpti_step *all;
     size_t count;
@@ -65,26 +65,19 @@ struct cpti_steps {
     struct cpti_step first[CPTI_FIRST_STEPS];
 };
 
-/* What the walk has seen of a task: cpt_trace_task.walk_state. */
-enum {
-    CPTI_WALK_NEW = 0,
-    CPTI_WALK_SEEN = 1, /* opened, and in the list of touched ones */
-    CPTI_WALK_BEGAN = 2 /* passed its beginning */
-};
-
 /*
- * The walk's scratch in a task. walk_word: the index of its frame in the path, or
- * CPT_FRAME_NONE. walk_pointers: its latest await that the walk has not passed, and the
- * next task of the list of touched ones. walk_more: the await that its current step
- * begins with (NULL: the start), and the end of the step in ns; for off-CPU time.
+ * The walk's scratch in a task. walk_mark: that of the last walk that has met it, and 1
+ * more if this passed its beginning. walk_word: the index of its frame in the path, or
+ * CPT_FRAME_NONE. walk_await: its latest await that the walk has not passed. walk_more:
+ * the await that its current step begins with (NULL: the start), and the end of the
+ * step in ns; for off-CPU time.
  */
-enum { CPTI_SCRATCH_AWAIT, CPTI_SCRATCH_NEXT };
 
 /* Opens @task when the walk comes to it for the first time. */
-static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
-                                          struct cpt_trace_task *task)
+static inline cpt_status cpti_steps_meet(const struct cpti_steps *steps,
+                                         struct cpt_trace_task *task)
 {
-    if (task->walk_state != CPTI_WALK_NEW) {
+    if (task->walk_mark - steps->mark <= 1) {
         return CPT_OK;
     }
     if (steps->trace->open_task != NULL) {
@@ -98,11 +91,9 @@ static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
         task->walk_more = task->last_await;
         task->walk_more_ns = task->end_ns;
     }
-    task->walk_state = CPTI_WALK_SEEN;
+    task->walk_mark = steps->mark;
     task->walk_word = CPT_FRAME_NONE;
-    task->walk_pointers[CPTI_SCRATCH_AWAIT] = task->last_await;
-    task->walk_pointers[CPTI_SCRATCH_NEXT] = steps->touched;
-    steps->touched = task;
+    task->walk_await = task->last_await;
     return CPT_OK;
 }
 
