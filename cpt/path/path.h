@@ -37,12 +37,12 @@ struct cpt_path {
 /* Makes room for @segment_count more segments. CPT_OK; CPT_LIMIT; CPT_NO_MEMORY. */
 cpt_status cpti_path_reserve(struct cpt_path *path, size_t segment_count);
 
-/* As cpt_path_append_ns(), inline if there is room. @frame is one of the path's. */
+/* As cpt_path_append_ns(), inline if there is room. @frame is one of the path's, whose
+ * sum stays below 2^63, and @duration_ns is not 0. */
 static inline cpt_status cpti_path_push(struct cpt_path *path, uint32_t frame,
                                         uint64_t duration_ns)
 {
-    if (path->segment_count == path->segment_capacity || duration_ns == 0 ||
-        duration_ns > INT64_MAX - path->sum_ns) {
+    if (path->segment_count == path->segment_capacity) {
         return cpt_path_append_ns(path, frame, duration_ns);
     }
     path->segments[path->segment_count++] =

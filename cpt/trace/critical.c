@@ -53,7 +53,6 @@
 #include "cpt/trace/critical_steps.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* A wait that the walk is inside of; at floor_ns it returns to the task. */
@@ -62,21 +61,25 @@ struct floor {
     uint64_t floor_ns;
 };
 
+struct floors {
+    struct floor *all;
+    size_t count;
+    size_t capacity;
+};
+
+/* Where the walk is. No address of it leaves the walk, so it lies in registers. */
 struct walk {
-    struct cpti_steps steps;
-    struct floor *floors;
-    size_t floor_count;
-    size_t floor_capacity;
+    struct cpti_steps *steps;
+    struct floors *floors;
     struct cpt_trace_task *task;
     uint64_t cur_ns;
     uint64_t lowest_ns; /* how far down the walk may go: the floor, or begin_ns */
     uint64_t begin_ns;  /* where the walk ends: the process began with the request */
-    uint64_t margin_ns; /* of the join at cur, if has_margin */
-    bool has_margin;
+    uint64_t margin_ns; /* of the join at cur, or CPTI_NO_MARGIN */
 };
 
-static const union cpti_owner the_entry = {.task = NULL};
-static const union cpti_remark nothing_to_remark = {.off_cpu_ns = 0};
+#define THE_ENTRY ((union cpti_owner){.task = NULL})
+#define NO_REMARK ((union cpti_remark){.off_cpu_ns = 0})
 
 /* The part of @off_ns in the first @part_ns of a step of @whole_ns. */
 static uint64_t share_of(uint64_t off_ns, uint64_t part_ns, uint64_t whole_ns)
@@ -118,11 +121,10 @@ static void add_off_cpu(struct off_cpu *off, const struct cpt_trace_starved *sta
     }
 }
 
-/* How long no processor ran @task from @from_ns to cur, summed over its steps. */
-static struct off_cpu off_cpu(const struct walk *walk, struct cpt_trace_task *task,
-                              uint64_t from_ns)
+/* How long no processor ran @task from @from_ns to @to_ns, summed over its steps. */
+static struct off_cpu off_cpu(struct cpt_trace_task *task, uint64_t from_ns,
+                              uint64_t to_ns)
 {
-    const uint64_t to_ns = walk->cur_ns;
     struct off_cpu off = {0};
 
     for (;;) {
@@ -152,39 +154,13 @@ static struct off_cpu off_cpu(const struct walk *walk, struct cpt_trace_task *ta
 }
 
 /* The same, noted in @step. */
-static void note_off_cpu(const struct walk *walk, struct cpti_step *step,
-                         uint64_t from_ns)
+static void note_off_cpu(struct cpti_step *step, uint64_t from_ns, uint64_t to_ns)
 {
-    const struct off_cpu off = off_cpu(walk, step->of.task, from_ns);
+    const struct off_cpu off = off_cpu(step->of.task, from_ns, to_ns);
 
     step->with.off_cpu_ns = off.sum_ns;
     step->run_delay_ns = off.delay_ns;
     step->starved = off.starved;
-}
-
-/* Makes room for more steps: those in the struct come first, then an array; at its
- * limit they become segments. */
-static cpt_status grow_steps(struct cpti_steps *steps)
-{
-    struct cpti_step *grown = steps->all != steps->first ? steps->all : NULL;
-    size_t capacity = grown != NULL ? steps->capacity : 0;
-    const cpt_status status =
-        cpt_alloc_grow(steps->alloc, (void **)&grown, &capacity, steps->capacity + 1,
-                       steps->path->folds_at, sizeof *grown);
-
-    if (status == CPT_LIMIT) {
-        cpt_path_flags_add(steps->path, CPT_PATH_UNORDERED);
-        return cpti_steps_append(steps);
-    }
-    if (status != CPT_OK) {
-        return status;
-    }
-    if (steps->all == steps->first) {
-        memcpy(grown, steps->first, sizeof steps->first);
-    }
-    steps->all = grown;
-    steps->capacity = capacity;
-    return CPT_OK;
 }
 
 /*
@@ -196,32 +172,31 @@ static inline cpt_status emit(struct walk *walk, unsigned char kind,
                               union cpti_owner of, union cpti_remark with,
                               uint64_t from_ns)
 {
-    struct cpti_steps *steps = &walk->steps;
+    struct cpti_steps *steps = walk->steps;
     struct cpti_step *step = NULL;
 
     from_ns = from_ns < walk->lowest_ns ? walk->lowest_ns : from_ns;
     if (from_ns >= walk->cur_ns) {
         return CPT_OK;
     }
-    if (steps->count == steps->capacity) {
-        const cpt_status status = grow_steps(steps);
+    if (steps->next == steps->end) {
+        const cpt_status status = cpti_steps_grow(steps);
 
         if (status != CPT_OK) {
             return status;
         }
     }
-    step = &steps->all[steps->count++];
+    step = steps->next++;
     step->kind = kind;
     step->of = of;
     step->with = with;
-    if (kind == CPTI_STEP_SELF && steps->trace->measures_off_cpu && of.task != NULL) {
-        note_off_cpu(walk, step, from_ns);
-    }
     step->duration_ns = walk->cur_ns - from_ns;
-    step->has_margin = walk->has_margin;
     step->margin_ns = walk->margin_ns;
+    if (kind == CPTI_STEP_SELF && steps->has_hooks && steps->trace->measures_off_cpu) {
+        note_off_cpu(step, from_ns, walk->cur_ns);
+    }
     walk->cur_ns = from_ns;
-    walk->has_margin = false;
+    walk->margin_ns = CPTI_NO_MARGIN;
     return CPT_OK;
 }
 
@@ -229,8 +204,7 @@ static inline cpt_status emit(struct walk *walk, unsigned char kind,
  * counts. */
 static inline void note_margin(struct walk *walk, bool has_margin, uint64_t margin_ns)
 {
-    if (has_margin && (!walk->has_margin || margin_ns < walk->margin_ns)) {
-        walk->has_margin = true;
+    if (has_margin && margin_ns < walk->margin_ns) {
         walk->margin_ns = margin_ns;
     }
 }
@@ -261,28 +235,43 @@ static inline struct cpt_trace_await *latest_await(const struct walk *walk)
     return await;
 }
 
+static cpt_status add_floor(struct cpti_steps *steps, struct floors *floors,
+                            struct floor floor)
+{
+    const cpt_status status =
+        cpt_alloc_grow(steps->alloc, (void **)&floors->all, &floors->capacity,
+                       floors->count + 1, CPT_PATH_SEGMENTS_MAX, sizeof *floors->all);
+
+    if (status == CPT_LIMIT) { /* the call gets all of its time, as by default */
+        cpt_path_flags_add(steps->path, CPT_PATH_INCOMPLETE);
+        return CPT_OK;
+    }
+    if (status == CPT_OK) {
+        floors->all[floors->count++] = floor;
+    }
+    return status;
+}
+
+static inline void find_lowest(struct walk *walk)
+{
+    const struct floors *floors = walk->floors;
+
+    walk->lowest_ns =
+        floors->count != 0 ? floors->all[floors->count - 1].floor_ns : walk->begin_ns;
+}
+
 /* With blocked attribution, limits the walk that follows to @block_ns. */
-static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
+static inline cpt_status push_floor(struct walk *walk, uint64_t block_ns)
 {
     cpt_status status = CPT_OK;
 
-    if (walk->steps.trace->attribution != CPT_ATTRIBUTE_BLOCKED ||
-        block_ns <= walk->lowest_ns) {
-        return CPT_OK;
+    if (walk->steps->trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
+        block_ns > walk->lowest_ns) {
+        status =
+            add_floor(walk->steps, walk->floors, (struct floor){walk->task, block_ns});
+        find_lowest(walk);
     }
-    status = cpt_alloc_grow(walk->steps.alloc, (void **)&walk->floors,
-                            &walk->floor_capacity, walk->floor_count + 1,
-                            CPT_PATH_SEGMENTS_MAX, sizeof *walk->floors);
-    if (status == CPT_LIMIT) { /* the call gets all of its time, as by default */
-        cpt_path_flags_add(walk->steps.path, CPT_PATH_INCOMPLETE);
-        return CPT_OK;
-    }
-    if (status != CPT_OK) {
-        return status;
-    }
-    walk->floors[walk->floor_count++] = (struct floor){walk->task, block_ns};
-    walk->lowest_ns = block_ns;
-    return CPT_OK;
+    return status;
 }
 
 /* When the call left its queue. All time of a call that timed out is ‹timeout›. */
@@ -308,7 +297,7 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     uint64_t lowest_ns = walk->lowest_ns;
     cpt_status status = CPT_OK;
 
-    if (walk->steps.trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
+    if (walk->steps->trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
         await->block_ns > lowest_ns) {
         lowest_ns = await->block_ns;
     }
@@ -335,8 +324,7 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
 static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
 {
     const union cpti_owner owner = {.task = walk->task};
-    cpt_status status =
-        emit(walk, CPTI_STEP_SELF, owner, nothing_to_remark, await->resume_ns);
+    cpt_status status = emit(walk, CPTI_STEP_SELF, owner, NO_REMARK, await->resume_ns);
 
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
@@ -353,51 +341,57 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
         return walk_call(walk, await);
     }
     if (await->task == NULL) { /* lost; the task is known again at the block */
-        return emit(walk, CPTI_STEP_UNKNOWN, owner, nothing_to_remark, await->block_ns);
+        return emit(walk, CPTI_STEP_UNKNOWN, owner, NO_REMARK, await->block_ns);
     }
     status = push_floor(walk, await->block_ns);
     walk->task = await->task;
     return status;
 }
 
-/* Returns to the task whose wait the walk is inside of, once its block is reached. */
-static void pop_floors(struct walk *walk)
+/* Returns to the task whose wait the walk is inside of, once its block is reached.
+ * Whether there is time left to explain. */
+static inline bool pop_floors(struct walk *walk)
 {
-    while (walk->floor_count != 0 && is_at_floor(walk)) {
-        walk->task = walk->floors[--walk->floor_count].task;
-        walk->lowest_ns = walk->floor_count != 0
-                              ? walk->floors[walk->floor_count - 1].floor_ns
-                              : walk->begin_ns;
+    struct floors *floors = walk->floors;
+
+    while (is_at_floor(walk)) {
+        if (floors->count == 0) {
+            return false;
+        }
+        walk->task = floors->all[--floors->count].task;
+        find_lowest(walk);
     }
+    return true;
 }
 
 /* Explains the task's beginning: it computed since its start, and queued before. */
 static cpt_status walk_beginning(struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
-    const bool is_first = task->begin == CPT_BEGIN_REQUEST;
     const union cpti_owner owner = {.task = task};
+    const union cpti_remark began = {.await = NULL};
     cpt_status status = CPT_OK;
 
-    if (task->walk_mark == walk->steps.mark + 1) {
-        return cpt_error_set(walk->steps.error, CPT_CORRUPT, 0,
+    if (task->walk_mark == walk->steps->mark + 1) {
+        return cpt_error_set(walk->steps->error, CPT_CORRUPT, 0,
                              "the records lead in a circle through task \"%.*s\"",
                              (int)task->name.bytes, task->name.data);
     }
-    status = emit(walk, CPTI_STEP_SELF, owner, nothing_to_remark, task->start_ns);
+    status = emit(walk, CPTI_STEP_SELF, owner, NO_REMARK, task->start_ns);
     if (status != CPT_OK) {
         return status;
     }
-    if (task->begin == CPT_BEGIN_UNKNOWN) {
-        return emit(walk, CPTI_STEP_UNKNOWN, the_entry, nothing_to_remark,
-                    walk->begin_ns);
+    if (task->begin != CPT_BEGIN_TASK) {
+        return task->begin == CPT_BEGIN_REQUEST
+                   ? emit(walk, CPTI_STEP_QUEUE, owner, began, walk->begin_ns)
+                   : emit(walk, CPTI_STEP_UNKNOWN, THE_ENTRY, NO_REMARK,
+                          walk->begin_ns);
     }
-    status = emit(walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.await = NULL},
-                  is_first ? walk->begin_ns : task->ready_ns);
+    status = emit(walk, CPTI_STEP_QUEUE, owner, began, task->ready_ns);
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
-    task->walk_mark = walk->steps.mark + 1;
+    task->walk_mark = walk->steps->mark + 1;
     note_margin(walk, task->has_margin, task->margin_ns);
     walk->task = task->unblocker;
     return CPT_OK;
@@ -407,82 +401,46 @@ static cpt_status walk_beginning(struct walk *walk)
  * record was lost. */
 static cpt_status walk_nothing(struct walk *walk)
 {
-    const struct cpt_trace *trace = walk->steps.trace;
+    const struct cpt_trace *trace = walk->steps->trace;
     const bool is_own = trace->answered_by == NULL && trace->dropped_event_count == 0;
 
-    return emit(walk, is_own ? CPTI_STEP_SELF : CPTI_STEP_UNKNOWN, the_entry,
-                nothing_to_remark, 0);
+    return emit(walk, is_own ? CPTI_STEP_ENTRY : CPTI_STEP_UNKNOWN, THE_ENTRY,
+                NO_REMARK, 0);
 }
 
-static cpt_status walk_backwards(struct walk *walk)
+static cpt_status walk_backwards(struct cpti_steps *steps, struct floors *floors)
 {
-    const struct cpt_trace *trace = walk->steps.trace;
+    const struct cpt_trace *trace = steps->trace;
+    const uint64_t begin_ns =
+        trace->dispatch_ns > trace->arrival_ns ? trace->dispatch_ns : trace->arrival_ns;
+    struct walk walk = {.steps = steps,
+                        .floors = floors,
+                        .task = trace->answered_by,
+                        .cur_ns = trace->response_ns,
+                        .lowest_ns = begin_ns,
+                        .begin_ns = begin_ns,
+                        .margin_ns = CPTI_NO_MARGIN};
     cpt_status status = CPT_OK;
 
-    walk->task = trace->answered_by;
-    walk->cur_ns = trace->response_ns;
-    walk->begin_ns =
-        trace->dispatch_ns > trace->arrival_ns ? trace->dispatch_ns : trace->arrival_ns;
-    walk->lowest_ns = walk->begin_ns;
-    while (status == CPT_OK) {
+    while (status == CPT_OK && pop_floors(&walk)) {
         struct cpt_trace_await *await = NULL;
 
-        pop_floors(walk);
-        if (walk->cur_ns <= walk->begin_ns) {
-            break;
-        }
-        if (walk->task == NULL) {
-            status = walk_nothing(walk);
+        if (walk.task == NULL) {
+            status = walk_nothing(&walk);
             continue;
         }
-        status = cpti_steps_meet(&walk->steps, walk->task);
+        status = cpti_steps_meet(steps, walk.task);
         if (status != CPT_OK) {
             return status;
         }
-        await = latest_await(walk);
-        status = await != NULL ? walk_await(walk, await) : walk_beginning(walk);
+        await = latest_await(&walk);
+        status = await != NULL ? walk_await(&walk, await) : walk_beginning(&walk);
     }
     if (status != CPT_OK) {
         return status;
     }
-    walk->lowest_ns = trace->arrival_ns;
-    return emit(walk, CPTI_STEP_ACCEPT_QUEUE, the_entry, nothing_to_remark,
-                trace->arrival_ns);
-}
-
-/* Does not clear the first steps: they are large, and are written before they are read.
- */
-static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
-                      const struct cpt_trace *trace, struct cpt_path *path,
-                      struct cpt_error *error)
-{
-    static atomic_uint_least64_t walks;
-
-    walk->steps.alloc = alloc;
-    walk->steps.trace = trace;
-    walk->steps.path = path;
-    walk->steps.error = error;
-    walk->steps.mark =
-        2 + 2 * atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
-    walk->steps.drags = NULL;
-    walk->steps.all = walk->steps.first;
-    walk->steps.count = 0;
-    walk->steps.capacity = CPTI_FIRST_STEPS;
-    walk->floors = NULL;
-    walk->floor_count = 0;
-    walk->floor_capacity = 0;
-    walk->margin_ns = 0;
-    walk->has_margin = false;
-}
-
-static void walk_deinit(struct walk *walk)
-{
-    struct cpti_steps *steps = &walk->steps;
-
-    cpt_alloc_free(steps->alloc, walk->floors);
-    if (steps->all != steps->first) {
-        cpt_alloc_free(steps->alloc, steps->all);
-    }
+    walk.lowest_ns = trace->arrival_ns;
+    return emit(&walk, CPTI_STEP_ACCEPT_QUEUE, THE_ENTRY, NO_REMARK, trace->arrival_ns);
 }
 
 cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
@@ -497,21 +455,23 @@ cpt_status cpti_critical_path_within(const struct cpt_alloc *alloc,
                                      struct cpt_path *path, size_t segments_max,
                                      struct cpt_error *error)
 {
-    struct walk walk;
+    struct cpti_steps steps;
+    struct floors floors = {0};
     cpt_status status = CPT_OK;
 
     if (trace->response_ns < trace->arrival_ns || trace->response_ns > INT64_MAX) {
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the response comes before the arrival of the request");
     }
-    walk_init(&walk, alloc, trace, path, error);
+    cpti_steps_init(&steps, alloc, trace, path, error);
     path->folds_at = segments_max;
-    status = walk_backwards(&walk);
+    status = walk_backwards(&steps, &floors);
     if (status == CPT_OK) {
-        status = cpti_steps_append(&walk.steps);
+        status = cpti_steps_append(&steps);
     }
     path->folds_at = 0;
-    walk_deinit(&walk);
+    cpt_alloc_free(alloc, floors.all);
+    cpti_steps_empty(&steps);
     if (status != CPT_OK) {
         cpt_path_reset(path);
         return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));

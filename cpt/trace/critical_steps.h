@@ -17,15 +17,16 @@
 enum {
     CPTI_STEP_SELF,
     CPTI_STEP_QUEUE,
-    CPTI_STEP_CALL,
-    CPTI_STEP_CALL_QUEUE,
+    CPTI_STEP_ENTRY,
     CPTI_STEP_UNKNOWN,
-    CPTI_STEP_ACCEPT_QUEUE
+    CPTI_STEP_ACCEPT_QUEUE,
+    CPTI_STEP_CALL,
+    CPTI_STEP_CALL_QUEUE
 };
 
 /* What a step belongs to. */
 union cpti_owner {
-    struct cpt_trace_task *task; /* of SELF, QUEUE, UNKNOWN; NULL: the entry */
+    struct cpt_trace_task *task; /* of SELF, QUEUE; of UNKNOWN, else NULL */
     struct cpt_trace_call *call; /* of CALL, CALL_QUEUE */
 };
 
@@ -41,27 +42,49 @@ struct cpti_step {
     union cpti_owner of;
     union cpti_remark with;
     uint64_t duration_ns;
-    uint64_t margin_ns; /* if has_margin */
+    uint64_t margin_ns; /* CPTI_NO_MARGIN: none */
     /* Of SELF with off_cpu_ns, else not set: */
     const struct cpt_trace_starved *starved; /* NULL: run delay is not measured */
     uint64_t run_delay_ns;                   /* the part of off_cpu_ns */
-    bool has_margin;
-    unsigned char kind; /* CPTI_STEP_… */
+    unsigned char kind;                      /* CPTI_STEP_… */
 };
 
-/* The number of steps that need no allocation. */
-enum { CPTI_FIRST_STEPS = 40 };
+#define CPTI_NO_MARGIN UINT64_MAX
+
+/* The steps that need no allocation, and the frames that are known by their names'
+ * place. The numbers of these, and of slots, fit in a byte. */
+enum { CPTI_FIRST_STEPS = 64, CPTI_KNOWN_FRAMES = 64, CPTI_KNOWN_SLOTS = 256 };
+
+/* Steps; a block is four times as large as the one before. */
+struct cpti_block {
+    struct cpti_block *before; /* is full; NULL: this is the first */
+    struct cpti_step *begin;
+    struct cpti_step *end;
+};
+
+/* A frame of the path, and what it was found by: the name where the record has it. */
+struct cpti_known_frame {
+    struct cpt_bytes name;
+    uint64_t below; /* its parent, and its kind */
+    uint32_t frame;
+};
 
 struct cpti_steps {
     const struct cpt_alloc *alloc;
     const struct cpt_trace *trace;
     struct cpt_error *error;
-    struct cpt_path *path;              /* that they become */
-    uint64_t mark;                      /* of the tasks that the walk has met */
-    const struct cpti_drag_step *drags; /* of all, in time order; or NULL */
-    struct cpti_step *all;
-    size_t count;
-    size_t capacity;
+    struct cpt_path *path; /* that they become */
+    uint64_t drag_ns;      /* of the one that is appended */
+    uint64_t mark;         /* of the tasks that the walk has met */
+    bool has_hooks;        /* tasks are opened, or measure off-CPU time */
+    struct cpti_block *block;
+    struct cpti_step *next; /* the first in the block that is free */
+    struct cpti_step *end;
+    const unsigned char *slots; /* those below, if the path is long */
+    size_t known_count;
+    unsigned char known_slots[CPTI_KNOWN_SLOTS];          /* 0: free */
+    struct cpti_known_frame known[1 + CPTI_KNOWN_FRAMES]; /* the first is none */
+    struct cpti_block first_block;
     struct cpti_step first[CPTI_FIRST_STEPS];
 };
 
@@ -73,23 +96,30 @@ struct cpti_steps {
  * step in ns; for off-CPU time.
  */
 
-/* Opens @task when the walk comes to it for the first time. */
+/* Begins a walk. Does not clear what is large, and is written before it is read. */
+void cpti_steps_init(struct cpti_steps *steps, const struct cpt_alloc *alloc,
+                     const struct cpt_trace *trace, struct cpt_path *path,
+                     struct cpt_error *error);
+
+/* Makes room for more steps; at the limit they become segments. */
+cpt_status cpti_steps_grow(struct cpti_steps *steps);
+
+/* Opens @task, and begins with its time off the CPU; if need be. */
+cpt_status cpti_steps_open(const struct cpti_steps *steps, struct cpt_trace_task *task);
+
+/* Prepares @task when the walk comes to it for the first time. */
 static inline cpt_status cpti_steps_meet(const struct cpti_steps *steps,
                                          struct cpt_trace_task *task)
 {
     if (task->walk_mark - steps->mark <= 1) {
         return CPT_OK;
     }
-    if (steps->trace->open_task != NULL) {
-        const cpt_status status = steps->trace->open_task(steps->trace->context, task);
+    if (steps->has_hooks) {
+        const cpt_status status = cpti_steps_open(steps, task);
 
         if (status != CPT_OK) {
             return status;
         }
-    }
-    if (steps->trace->measures_off_cpu) {
-        task->walk_more = task->last_await;
-        task->walk_more_ns = task->end_ns;
     }
     task->walk_mark = steps->mark;
     task->walk_word = CPT_FRAME_NONE;
@@ -100,6 +130,9 @@ static inline cpt_status cpti_steps_meet(const struct cpti_steps *steps,
 /* Appends the steps to their path, from the last to the first, and empties them. Errors
  * as of cpt_critical_path(). */
 cpt_status cpti_steps_append(struct cpti_steps *steps);
+
+/* Forgets all steps, and frees their memory. */
+void cpti_steps_empty(struct cpti_steps *steps);
 
 /* As cpt_critical_path(), with @segments_max in place of CPT_PATH_SEGMENTS_MAX. */
 cpt_status cpti_critical_path_within(const struct cpt_alloc *alloc,
