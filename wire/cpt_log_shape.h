@@ -52,6 +52,7 @@ struct cpt_log_times {
     uint64_t shape;          /* its number, which no other shape ever gets */
     const uint64_t *self_ns; /* of each frame, in their order; sums to the latency */
     size_t frame_count;
+    unsigned path_flags; /* of the path, as in cpt_metadata_peek() */
 };
 
 /*

@@ -25,6 +25,10 @@
  * recorded, or, if the path is approximate, inferred. */
 #define CPTI_EVIDENCE_ATTRIBUTE "cpt.evidence"
 
+/* The format of the count of a tree's requests with such a word; "recorded" has none:
+ * it has the rest. */
+#define CPTI_EVIDENCE_COUNT "evidence_%s"
+
 /* -1, 0 or 1: the order of @left and @right, byte by byte. */
 int cpti_compare_bytes(struct cpt_bytes left, struct cpt_bytes right);
 

@@ -7,6 +7,7 @@
 #include "tool/base/amounts.h"
 #include "tool/base/files.h"
 #include "tool/base/folders.h"
+#include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/requests/diagnosis.h"
 #include "tool/requests/log_untraced.h"
@@ -351,6 +352,23 @@ static int add_sample(const struct cpti_gather_run *run, struct cpti_fold *fold,
                : cpti_status_exit(cpt_tree_note(gather->tree, "sample", text));
 }
 
+/* Counts the requests of each evidence, those that are recorded left out. */
+static cpt_status note_evidence(const struct cpti_gather_side *side)
+{
+    cpt_status status = CPT_OK;
+
+    for (unsigned i = CPT_EVIDENCE_RECORDED + 1;
+         i < CPT_EVIDENCE_COUNT && status == CPT_OK; i++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof key, CPTI_EVIDENCE_COUNT, cpt_evidence_word(i));
+        if (side->evidence[i] != 0) {
+            status = cpt_tree_count_add(side->gather->tree, key, side->evidence[i]);
+        }
+    }
+    return status;
+}
+
 /* Completes the tree of @side: checks what was selected, adds notes. @entry: the
  * service of all requests; or NULL. */
 static int finish_side(const struct cpti_gather_run *run,
@@ -366,6 +384,9 @@ static int finish_side(const struct cpti_gather_run *run,
     status = check_count(gather, stream->paths, stream->path_count);
     if (status == CPTI_EXIT_DONE && entry != NULL) {
         status = cpti_status_exit(cpt_tree_note(gather->tree, "entry", entry));
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_status_exit(note_evidence(side));
     }
     for (size_t i = 0; i < stream->path_count; i++) {
         met_requests = met_requests || stream->outcomes[i].is_log ||

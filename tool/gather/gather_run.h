@@ -13,6 +13,7 @@
 
 #include "tool/gather/gather.h"
 #include "tool/requests/stream.h"
+#include "cpt/cpt_trace.h"
 
 struct cpt_log_shapes;
 struct cpt_serial;
@@ -37,8 +38,9 @@ struct cpti_gather_side {
     struct cpti_gather *gather; /* in a part of a thread: &own */
     struct cpti_gather own;
     struct cpti_gather_services services;
-    struct cpt_log_shapes *shapes; /* of the records that this thread met */
-    struct cpt_serial *serial;     /* NULL: it does not check times */
+    struct cpt_log_shapes *shapes;         /* of the records that this thread met */
+    struct cpt_serial *serial;             /* NULL: it does not check times */
+    uint64_t evidence[CPT_EVIDENCE_COUNT]; /* requests, by enum cpt_evidence */
 };
 
 /* What all threads share: the context of the stream. */

@@ -9,6 +9,7 @@
 #include "tool/log/tree_file.h"
 #include "aggregate/cpt_serial.h"
 #include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_shape.h"
 
@@ -136,11 +137,16 @@ static void keep_shape(struct cpti_gather_side *side,
     }
 }
 
-/* A request is in the tree: notes its time, and calls gather->request. enum cpti_exit.
- */
-static int report_request(const struct cpti_gather *gather,
+/* A request is in the tree: notes its time and evidence, and calls gather->request.
+ * enum cpti_exit. */
+static int report_request(struct cpti_gather_side *side,
                           const struct cpti_request *request)
 {
+    const struct cpti_gather *gather = side->gather;
+    const unsigned flags = request->path != NULL ? cpt_path_flags(request->path)
+                                                 : request->times.path_flags;
+
+    side->evidence[cpti_evidence_of(request->record, flags)]++;
     cpt_tree_time_add(gather->tree, request->record->start_unix_ns);
     if (request->path == NULL && gather->shapes != NULL) {
         return gather->shapes->add(gather->context, &request->times, request->weight);
@@ -173,7 +179,7 @@ static int take(void *context, const struct cpti_request *request)
     if (status != CPT_OK) {
         return cpti_status_exit(status);
     }
-    exit_status = report_request(gather, request);
+    exit_status = report_request(side, request);
     if (exit_status == CPTI_EXIT_FAILED && gather->names_place && walk != NULL) {
         cpti_warn_at((struct cpti_at){.file = cpti_input_name(walk->input),
                                       .record = cpti_log_record_number(walk),
@@ -237,6 +243,9 @@ static cpt_status join(void *context, void *part)
     }
     if (status == CPT_OK && side->own.context != NULL) {
         status = gather->threads->join(gather->context, side->own.context);
+    }
+    for (size_t i = 0; i < CPT_EVIDENCE_COUNT; i++) {
+        whole->evidence[i] += side->evidence[i];
     }
     for (size_t i = 0; i < side->services.count; i++) {
         (void)cpti_gather_enters(&whole->services, side->services.names[i]);

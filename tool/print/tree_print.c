@@ -3,11 +3,13 @@
 /* tree_print.c - the summary of a tree, and its stacks; see tree_print.h */
 #include "tool/print/tree_print.h"
 
+#include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/gather/parts.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
+#include "cpt/cpt_trace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -107,6 +109,43 @@ static void print_selection(const struct cpt_tree *tree)
     (void)printf("\n");
 }
 
+/* How many requests of @tree have a known evidence, by enum cpt_evidence. The weakest
+ * that one has. */
+static unsigned find_evidence(const struct cpt_tree *tree,
+                              uint64_t counts[CPT_EVIDENCE_COUNT])
+{
+    unsigned weakest = CPT_EVIDENCE_RECORDED;
+
+    counts[weakest] = cpt_tree_request_count(tree);
+    for (unsigned i = CPT_EVIDENCE_MEASURED; i < CPT_EVIDENCE_COUNT; i++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof key, CPTI_EVIDENCE_COUNT, cpt_evidence_word(i));
+        counts[i] = cpt_tree_count_find(tree, key);
+        counts[CPT_EVIDENCE_RECORDED] -= counts[i] < counts[CPT_EVIDENCE_RECORDED]
+                                             ? counts[i]
+                                             : counts[CPT_EVIDENCE_RECORDED];
+        weakest = counts[i] != 0 ? i : weakest;
+    }
+    return weakest;
+}
+
+/* Prints how many requests have which, if it is not recorded of all. */
+static void print_evidence(const struct cpt_tree *tree)
+{
+    uint64_t counts[CPT_EVIDENCE_COUNT];
+    const unsigned weakest = find_evidence(tree, counts);
+    const char *separator = "evidence:";
+
+    for (unsigned i = 0; i <= weakest && weakest != CPT_EVIDENCE_RECORDED; i++) {
+        if (counts[i] != 0) {
+            (void)printf("%s %s %" PRIu64 "%s", separator, cpt_evidence_word(i),
+                         counts[i], i == weakest ? "\n" : "");
+            separator = ",";
+        }
+    }
+}
+
 /* Why the intervals of @stats, which is rare, must not be trusted. */
 static const char *why_rare(const struct cpt_stats *stats, bool is_clustered)
 {
@@ -178,6 +217,7 @@ void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
                      tail.index, tail.error);
     }
     print_selection(tree);
+    print_evidence(tree);
 }
 
 /* Writes all values of the note @key as an array. */
@@ -217,6 +257,8 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
                           const struct cpt_stats *all, bool is_clustered)
 {
     const char *entry = cpt_tree_note_find(tree, "entry");
+    uint64_t evidence[CPT_EVIDENCE_COUNT];
+    const unsigned weakest = find_evidence(tree, evidence);
 
     if (entry != NULL) {
         cpti_json_text(json, "entry", entry);
@@ -244,6 +286,10 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
                        cpt_tree_count_find(tree, "duplicates_unchecked"));
     cpti_json_bool(json, "duplicates_kept",
                    cpt_tree_note_find(tree, "duplicates") != NULL);
+    if (weakest != CPT_EVIDENCE_RECORDED) {
+        cpti_json_text(json, "evidence", cpt_evidence_word(weakest));
+        cpti_json_unsigned(json, "inferred", evidence[CPT_EVIDENCE_INFERRED]);
+    }
     if (cpt_tree_note_find(tree, "overlap") != NULL) {
         cpti_json_bool(json, "overlap", true);
     }

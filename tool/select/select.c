@@ -263,11 +263,10 @@ bool cpti_is_fragment(const struct cpt_record *record)
     return cpt_record_attribute(record, cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE)) != NULL;
 }
 
-unsigned cpti_record_evidence(const struct cpt_record *record)
+unsigned cpti_evidence_of(const struct cpt_record *record, unsigned path_flags)
 {
     const struct cpt_attribute *told =
         cpt_record_attribute(record, cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE));
-    struct cpt_metadata_summary path = {0};
 
     if (told != NULL && told->type == CPT_ATTRIBUTE_TEXT) {
         for (unsigned i = 0; i < CPT_EVIDENCE_COUNT; i++) {
@@ -277,10 +276,17 @@ unsigned cpti_record_evidence(const struct cpt_record *record)
         }
         return CPT_EVIDENCE_INFERRED; /* of a later version */
     }
+    return (path_flags & CPT_PATH_APPROXIMATE) != 0 ? CPT_EVIDENCE_INFERRED
+                                                    : CPT_EVIDENCE_RECORDED;
+}
+
+unsigned cpti_record_evidence(const struct cpt_record *record)
+{
+    struct cpt_metadata_summary path = {0};
+
     (void)cpt_metadata_peek(record->path_bytes.data, record->path_bytes.bytes, &path,
                             NULL);
-    return (path.path_flags & CPT_PATH_APPROXIMATE) != 0 ? CPT_EVIDENCE_INFERRED
-                                                         : CPT_EVIDENCE_RECORDED;
+    return cpti_evidence_of(record, path.path_flags);
 }
 
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
@@ -465,8 +471,9 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
         status = cpt_tree_note(tree, "fragments", "included");
     }
     if (status == CPT_OK && selection->has_evidence) {
-        status =
-            cpt_tree_note(tree, "evidence", cpt_evidence_word(selection->evidence));
+        (void)snprintf(text, sizeof text, "--evidence %s",
+                       cpt_evidence_word(selection->evidence));
+        status = cpt_tree_note(tree, "where", text);
     }
     if (status == CPT_OK && selection->keeps_duplicates) {
         status = cpt_tree_note(tree, "duplicates", "kept");

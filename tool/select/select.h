@@ -90,7 +90,9 @@ bool cpti_selection_enters(const struct cpti_selection *selection,
 /* Whether @record is a fragment. */
 bool cpti_is_fragment(const struct cpt_record *record);
 
-/* How it is known who waited in the request of @record: enum cpt_evidence. */
+/* How it is known who waited in the request of @record, whose path has @path_flags or,
+ * in the second case, is looked into: enum cpt_evidence. */
+unsigned cpti_evidence_of(const struct cpt_record *record, unsigned path_flags);
 unsigned cpti_record_evidence(const struct cpt_record *record);
 
 /* Whether a record is selected, or why not. */

@@ -159,6 +159,7 @@ struct parts {
     struct span shape; /* its bytes */
     struct span columns[LABEL_VALUE_TAG + 1]; /* by tag; without those of frames */
     uint64_t sum_ns;
+    unsigned flags; /* of the path */
     size_t name_count;
 };
 
@@ -209,6 +210,7 @@ static bool take_head(struct parts *parts)
         last = tag;
     }
     parts->sum_ns = numbers[SUM_TAG];
+    parts->flags = (unsigned)numbers[FLAGS_TAG];
     return numbers[VERSION_TAG] == CPT_METADATA_VERSION;
 }
 
@@ -461,7 +463,7 @@ cpt_status cpt_log_shapes_find(struct cpt_log_shapes *shapes,
         return CPT_END;
     }
     *times = (struct cpt_log_times){shapes->first + shapes->last, shapes->self_ns,
-                                    shape->frame_count};
+                                    shape->frame_count, parts.flags};
     return CPT_OK;
 }
 

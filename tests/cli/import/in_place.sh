@@ -21,7 +21,7 @@ cpt report spans/1.json; echo "exit $?"
 cpt folded spans; echo "exit $?"
 cpt log spans/2.json.gz; echo "exit $?"
 cpt import -o new.cptlog spans 2>/dev/null
-cpt diff spans/1.json spans/2.json.gz 2>/dev/null | head -3
+cpt diff spans/1.json spans/2.json.gz 2>/dev/null | head -6
 cpt culprit spans/1.json spans/2.json.gz 2>/dev/null | head -2
 echo '{"data": [' >none/bad.json
 cpt report none; echo "exit $?"

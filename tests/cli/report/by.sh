@@ -16,7 +16,7 @@ cat >recursion.json <<'SPANS'
 SPANS
 cpt import -o recursion.cptlog recursion.json 2>none
 for by in service name edge; do
-    cpt report --by $by recursion.cptlog | sed -n '5,$p'
+    cpt report --by $by recursion.cptlog | sed -n '6,$p'
 done
 cpt report --by name --max-bytes 600 a.cptlog | sed -n '4,$p'
 cpt report --by name --json --max-bytes 2k a.cptlog | tail -2 | grep -o '"rest":.*'
