@@ -29,7 +29,7 @@
 #define CPT_DAG_DRAFT_H
 
 #include "cpt/cpt_dag.h"
-#include "cpt/cpt_trace.h"
+#include "cpt/cpt_trace_build.h"
 
 CPT_BEGIN_DECLS
 
@@ -118,40 +118,6 @@ struct cpt_dag_recorded {
 CPT_API cpt_status cpt_dag_draft_finish(struct cpt_dag_draft *draft, uint32_t end,
                                         uint64_t end_ns,
                                         struct cpt_dag_recorded *recorded);
-
-/* Something that a task waited for. */
-struct cpt_dag_arrival {
-    struct cpt_trace_task *waiter;
-    struct cpt_trace_task *giver; /* a task, … */
-    struct cpt_trace_call *call;  /* … or a call */
-    uint64_t arrive_ns;           /* when it was there */
-    uint32_t is_input;            /* before the waiter was ready, not in an await */
-    uint32_t is_spare;            /* the wait ended without it */
-    /* The wait of the waiter; NULL: found by the time. It matters where a task waited
-     * several times, and this had come before the first of them. */
-    const struct cpt_trace_await *await;
-};
-
-/* One service, or a component, at work on the request. */
-struct cpt_dag_run {
-    const struct cpt_trace *trace;
-    struct cpt_trace_call *call; /* of another run: whose callee it is */
-    unsigned char evidence;      /* enum cpt_evidence, of its weakest wait */
-};
-
-/* All records of a request. All times are of one clock. A run that has a clock of its
- * own is moved so that it arrives when its call was sent; one of spans stays where
- * they put it, and the time before its arrival is the network's. */
-struct cpt_dag_records {
-    const struct cpt_dag_run *runs; /* the request itself, then its callees */
-    size_t run_count;
-    struct cpt_trace_task **tasks; /* of all runs, opened, once each */
-    const uint32_t *task_runs;     /* the run of each; NULL: all are of the first */
-    size_t task_count;
-    /* All inputs of all tasks and awaits. May name again what the tasks tell. */
-    const struct cpt_dag_arrival *arrivals;
-    size_t arrival_count;
-};
 
 /*
  * Adds all of the records to @draft, which is new, and finishes it. Uses the scratch of

@@ -78,7 +78,7 @@ static bool source_of(struct cpti_tracing *tracing, const struct cpt_trace_task 
                       struct cpt_trace_call *call, uint64_t at_ns,
                       struct cpt_dag_link *link)
 {
-    const uint32_t number = cpti_tracing_number(tracing, task);
+    const uint32_t number = cpt_trace_number(tracing->records, task);
     const struct cpti_traced_call *own = cpti_tracing_call(tracing, call);
 
     link->from_ns = at_ns;
@@ -111,8 +111,8 @@ static const struct cpti_traced_await *await_of(struct cpti_tracing *tracing,
                                                 const struct cpti_traced_task *own,
                                                 const struct cpt_dag_arrival *arrival)
 {
-    const uint64_t at_ns = arrival->await != NULL ? cpti_tracing_over_ns(arrival->await)
-                                                  : arrival->arrive_ns;
+    const uint64_t at_ns =
+        arrival->await != NULL ? cpt_trace_over_ns(arrival->await) : arrival->arrive_ns;
     const bool is_spare = arrival->is_spare != 0;
     const struct cpti_traced_await *found = NULL;
     size_t from = own->first_await;
@@ -166,7 +166,7 @@ static bool is_told(const struct cpt_dag_arrival *arrival)
 static cpt_status link_arrival(struct cpti_tracing *tracing,
                                const struct cpt_dag_arrival *arrival)
 {
-    const uint32_t waiter = cpti_tracing_number(tracing, arrival->waiter);
+    const uint32_t waiter = cpt_trace_number(tracing->records, arrival->waiter);
     struct cpt_dag_link link = {0, 0, 0, 0, arrival->is_spare};
     const struct cpti_traced_await *wait = NULL;
 
@@ -244,7 +244,7 @@ static cpt_status link_call(struct cpti_tracing *tracing,
 {
     const struct cpt_trace_call *call = own->call;
     const struct cpti_traced_task *issuer =
-        &tracing->tasks[cpti_tracing_number(tracing, call->issuer)];
+        &tracing->tasks[cpt_trace_number(tracing->records, call->issuer)];
     struct cpt_dag_link link = {cpti_tracing_step(tracing, issuer, call->issue_ns,
                                                   call->arrive_ns > call->issue_ns),
                                 own->line.first, call->issue_ns, call->issue_ns, 0};
@@ -252,7 +252,7 @@ static cpt_status link_call(struct cpti_tracing *tracing,
 
     if (status == CPT_OK && own->run != CPT_DAG_NONE) {
         const struct cpt_trace *trace = tracing->records->runs[own->run].trace;
-        const uint32_t by = cpti_tracing_number(tracing, trace->answered_by);
+        const uint32_t by = cpt_trace_number(tracing->records, trace->answered_by);
 
         link.from =
             cpti_tracing_step(tracing, &tracing->tasks[by], trace->response_ns, true);

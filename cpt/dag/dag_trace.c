@@ -15,10 +15,9 @@
  */
 #include "cpt/dag/dag_trace.h"
 
-#include "cpt/cpt_path.h"
 #include "cpt/dag/dag.h"
 
-enum { RECORDS_MAX = 1 << 22, NOT_YET = 0 };
+enum { RECORDS_MAX = CPT_TRACE_RECORDS_MAX, NOT_YET = 0 };
 
 /* Looks to find the ends of links. For drags no more than a walk can wait for: where
  * the stamps of a task are in order, a link needs one or two. A file may say anything,
@@ -32,7 +31,8 @@ static cpt_status add_call(struct cpti_tracing *tracing, struct cpt_trace_call *
 {
     cpt_status status = CPT_OK;
 
-    if (call == NULL || cpti_tracing_number(tracing, call->issuer) == CPT_DAG_NONE ||
+    if (call == NULL ||
+        cpt_trace_number(tracing->records, call->issuer) == CPT_DAG_NONE ||
         cpti_tracing_call(tracing, call) != NULL) {
         return CPT_OK;
     }
@@ -67,14 +67,6 @@ static cpt_status list_calls(struct cpti_tracing *tracing, size_t *await_count)
     return status;
 }
 
-/* Whether the answer of its callee ended @call. That of one that timed out, or that was
- * given up, came too late, whatever the times of two machines say. */
-static bool is_answered(const struct cpt_trace_call *call)
-{
-    return call->outcome != CPT_CALL_TIMEOUT &&
-           !(call->outcome == CPT_CALL_REMOTE && call->reason == CPT_REASON_FAILED);
-}
-
 /* The run of each call, if it fits into the call. */
 static void list_runs(struct cpti_tracing *tracing)
 {
@@ -88,10 +80,8 @@ static void list_runs(struct cpti_tracing *tracing)
         if (own == NULL || own->run != CPT_DAG_NONE) {
             continue; /* nothing waited for it */
         }
-        if (is_answered(own->call) &&
-            cpti_tracing_number(tracing, trace->answered_by) != CPT_DAG_NONE &&
-            trace->response_ns <= own->call->arrive_ns &&
-            trace->arrival_ns >= own->call->issue_ns) {
+        if (cpt_trace_answers(trace, own->call) != 0 &&
+            cpt_trace_number(tracing->records, trace->answered_by) != CPT_DAG_NONE) {
             own->run = i;
         } else {
             tracing->constant_count++;
@@ -168,8 +158,8 @@ static cpt_status list_awaits(struct cpti_tracing *tracing,
     own->has_await_order = true;
     await = task->last_await;
     for (size_t i = own->await_end; i-- != own->first_await; await = await->previous) {
-        tracing->awaits[i] = (struct cpti_traced_await){
-            await, cpti_tracing_over_ns(await), CPT_DAG_NONE};
+        tracing->awaits[i] =
+            (struct cpti_traced_await){await, cpt_trace_over_ns(await), CPT_DAG_NONE};
         own->has_await_order =
             own->has_await_order &&
             (i + 1 == own->await_end ||
@@ -274,7 +264,7 @@ static cpt_status add_call_line(struct cpti_tracing *tracing,
     const struct cpt_trace_call *call = own->call;
     const struct cpt_bytes name =
         call->name.bytes != 0 ? call->name : call->issuer->name;
-    const uint32_t issuer = cpti_tracing_number(tracing, call->issuer);
+    const uint32_t issuer = cpt_trace_number(tracing->records, call->issuer);
     const bool has_run = own->run != CPT_DAG_NONE;
     const bool is_sent =
         call->outcome != CPT_CALL_TIMEOUT && call->sent_ns > call->issue_ns;
@@ -399,7 +389,7 @@ static void tell_lines(struct cpti_tracing *tracing)
         const struct cpt_trace_call *call = tracing->calls[i].call;
 
         lines[task_count + i] = (struct cpt_dag_line){
-            call->executor, cpti_tracing_number(tracing, call->issuer), 1,
+            call->executor, cpt_trace_number(tracing->records, call->issuer), 1,
             call->outcome};
     }
 }
@@ -407,7 +397,7 @@ static void tell_lines(struct cpti_tracing *tracing)
 static cpt_status make(struct cpti_tracing *tracing, struct cpt_dag_recorded *recorded)
 {
     const struct cpt_trace *trace = tracing->records->runs[0].trace;
-    const uint32_t answered_by = cpti_tracing_number(tracing, trace->answered_by);
+    const uint32_t answered_by = cpt_trace_number(tracing->records, trace->answered_by);
     cpt_status status = CPT_OK;
 
     if (answered_by == CPT_DAG_NONE) {

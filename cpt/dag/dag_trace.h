@@ -71,17 +71,6 @@ struct cpti_tracing {
     uint64_t looks_max;  /* … and how many there may be */
 };
 
-/* The number of @task; CPT_DAG_NONE: it is none of the records. */
-static inline uint32_t cpti_tracing_number(const struct cpti_tracing *tracing,
-                                           const struct cpt_trace_task *task)
-{
-    if (task == NULL || task->walk_number >= tracing->records->task_count ||
-        tracing->records->tasks[task->walk_number] != task) {
-        return CPT_DAG_NONE;
-    }
-    return task->walk_number;
-}
-
 static inline const struct cpt_dag_run *
 cpti_tracing_run(const struct cpti_tracing *tracing, uint32_t task)
 {
@@ -98,12 +87,6 @@ cpti_tracing_call(const struct cpti_tracing *tracing, const struct cpt_trace_cal
                    tracing->calls[call->walk_number].call == call
                ? &tracing->calls[call->walk_number]
                : NULL;
-}
-
-/* When it was over: what had come before the block did not end it. */
-static inline uint64_t cpti_tracing_over_ns(const struct cpt_trace_await *await)
-{
-    return await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns;
 }
 
 /* The step of @own that did something at @at_ns: where two touch, the second one if

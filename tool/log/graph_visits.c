@@ -74,17 +74,6 @@ static cpt_status add_part(struct visits *visits, struct part part)
     return status;
 }
 
-static uint32_t number_of(const struct visits *visits,
-                          const struct cpt_trace_task *task)
-{
-    const struct cpt_dag_records *records = visits->records;
-
-    return task != NULL && task->walk_number < records->task_count &&
-                   records->tasks[task->walk_number] == task
-               ? task->walk_number
-               : CPT_DAG_NONE;
-}
-
 static bool is_part(const struct visits *visits, const struct cpt_trace_call *call)
 {
     return call->walk_number < visits->part_count &&
@@ -95,7 +84,7 @@ static bool is_part(const struct visits *visits, const struct cpt_trace_call *ca
 static cpt_status add_call(struct visits *visits, struct cpt_trace_call *call)
 {
     const uint32_t issuer =
-        call != NULL ? number_of(visits, call->issuer) : CPT_DAG_NONE;
+        call != NULL ? cpt_trace_number(visits->records, call->issuer) : CPT_DAG_NONE;
 
     if (issuer == CPT_DAG_NONE || is_part(visits, call)) {
         return CPT_OK;
@@ -105,16 +94,6 @@ static cpt_status add_call(struct visits *visits, struct cpt_trace_call *call)
                                           .within = issuer,
                                           .begin_ns = call->issue_ns,
                                           .of.call = call});
-}
-
-/* Whether the callee's answer ended @call, and both fit: else the call is one block. */
-static bool is_answered(const struct cpt_trace_call *call,
-                        const struct cpt_trace *trace)
-{
-    return call->outcome != CPT_CALL_TIMEOUT &&
-           !(call->outcome == CPT_CALL_REMOTE && call->reason == CPT_REASON_FAILED) &&
-           trace->answered_by != NULL && trace->response_ns <= call->arrive_ns &&
-           trace->arrival_ns >= call->issue_ns;
 }
 
 /* Runs, and the tasks that are in them. */
@@ -128,7 +107,7 @@ static cpt_status add_runs(struct visits *visits)
         const struct cpt_dag_run *run = &records->runs[i];
         const bool is_known = i > 0 && run->call != NULL &&
                               is_part(visits, run->call) &&
-                              is_answered(run->call, run->trace);
+                              cpt_trace_answers(run->trace, run->call) != 0;
 
         status =
             add_part(visits, (struct part){.what = IS_RUN,
@@ -241,11 +220,8 @@ static uint64_t task_ns(const struct cpt_trace *trace,
         return 0;
     }
     for (; await != NULL; await = await->previous) {
-        const uint64_t over_ns =
-            await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns;
-
         if (await->resume_ns != UINT64_MAX) {
-            own_ns += until(trace, over_ns, await->resume_ns) +
+            own_ns += until(trace, cpt_trace_over_ns(await), await->resume_ns) +
                       until(trace, await->resume_ns, end_ns);
         }
         end_ns = await->block_ns;

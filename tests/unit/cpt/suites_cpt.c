@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_memory_tests[];
 extern CU_TestInfo cpt_clock_tests[];
 extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
+extern CU_TestInfo cpt_trace_build_tests[];
 extern CU_TestInfo cpt_path_tests[];
 extern CU_TestInfo cpt_path_text_tests[];
 extern CU_TestInfo cpt_drags_tests[];
@@ -40,6 +41,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"clock", NULL, NULL, NULL, NULL, cpt_clock_tests},
     {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
+    {"trace build", NULL, NULL, NULL, NULL, cpt_trace_build_tests},
     {"path", NULL, NULL, NULL, NULL, cpt_path_tests},
     {"path as text", NULL, NULL, NULL, NULL, cpt_path_text_tests},
     {"drags", NULL, NULL, NULL, NULL, cpt_drags_tests},
