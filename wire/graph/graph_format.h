@@ -91,4 +91,11 @@ static inline int cpti_graph_is_time(uint64_t at_ns)
     return at_ns != 0 && at_ns != UINT64_MAX;
 }
 
+/* As cpt_graph_decode(), but adds to @build, in its memory; the run answers @call.
+ * After an error @build has what it had before. */
+cpt_status cpti_graph_add(struct cpt_trace_build *build,
+                          const struct cpt_record *record, uint64_t arrival_ns,
+                          struct cpt_trace_call *call, struct cpt_kept_graph *graph,
+                          struct cpt_error *error);
+
 #endif

@@ -13,18 +13,13 @@
 #include "wire/cpt_graph_join.h"
 
 #include "wire/graph/graph_blocks.h"
+#include "wire/graph/graph_format.h"
 #include "wire/log/log_format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    INPUTS_MAX = 65535,
-    ROWS_MAX = 1 << 22, /* tasks of a request, and arrivals; as of a dag */
-    RECORDS_MAX_DEFAULT = 1 << 26
-};
-
-#define REQUEST_BYTES_DEFAULT ((size_t)1 << 30)
+enum { INPUTS_MAX = 65535, RECORDS_MAX_DEFAULT = 1 << 26 };
 
 /* What is known of a record. */
 enum { IS_ENTRY = 1, IS_REPEATED = 2, IS_TAKEN = 4, IS_COPY = 8 };
@@ -73,14 +68,7 @@ struct cpt_graph_join {
     struct cpt_arena arena;
     struct wanted *wanted;
     size_t wanted_count, wanted_capacity;
-    struct cpt_dag_run *runs;
-    size_t run_count, run_capacity;
-    struct cpt_trace_task **tasks;
-    size_t task_count, task_capacity;
-    uint32_t *task_runs;
-    size_t task_run_capacity;
-    struct cpt_dag_arrival *arrivals;
-    size_t arrival_count, arrival_capacity;
+    struct cpt_trace_build build;
     uint64_t missing_count;
 };
 
@@ -94,7 +82,7 @@ struct cpt_graph_join *cpt_graph_join_new(const struct cpt_graph_join_options *o
         return NULL;
     }
     if (own.request_bytes_max == 0) {
-        own.request_bytes_max = REQUEST_BYTES_DEFAULT;
+        own.request_bytes_max = CPT_TRACE_BYTES_MAX;
     }
     if (own.records_max == 0 || own.records_max > RECORDS_MAX_DEFAULT) {
         own.records_max = RECORDS_MAX_DEFAULT;
@@ -127,10 +115,6 @@ void cpt_graph_join_free(struct cpt_graph_join *join)
     cpt_alloc_free(join->options.alloc, join->again);
     cpt_alloc_free(join->options.alloc, join->attributes.all);
     cpt_alloc_free(join->options.alloc, join->wanted);
-    cpt_alloc_free(join->options.alloc, join->runs);
-    cpt_alloc_free(join->options.alloc, join->tasks);
-    cpt_alloc_free(join->options.alloc, join->task_runs);
-    cpt_alloc_free(join->options.alloc, join->arrivals);
     cpt_alloc_free(join->options.alloc, join);
 }
 
@@ -441,18 +425,12 @@ static struct place *find(struct cpt_graph_join *join, uint64_t id)
 
 /* --- One request --- */
 
-static cpt_status grow(const struct cpt_graph_join *join, void *memory,
-                       size_t *capacity, size_t needed, size_t element_bytes)
-{
-    return cpt_alloc_grow(join->options.alloc, memory, capacity, needed, ROWS_MAX,
-                          element_bytes);
-}
-
 static cpt_status want(struct cpt_graph_join *join, struct place *place,
                        struct cpt_trace_call *call)
 {
-    const cpt_status status = grow(join, &join->wanted, &join->wanted_capacity,
-                                   join->wanted_count + 1, sizeof *join->wanted);
+    const cpt_status status = cpt_alloc_grow(
+        join->options.alloc, (void **)&join->wanted, &join->wanted_capacity,
+        join->wanted_count + 1, CPT_TRACE_RECORDS_MAX, sizeof *join->wanted);
 
     if (status == CPT_OK) {
         place->flags |= IS_TAKEN;
@@ -487,55 +465,11 @@ static cpt_status want_callees(struct cpt_graph_join *join,
     return status;
 }
 
-/* Adds what was decoded to what the request has; its first run answers @call. */
-static cpt_status append(struct cpt_graph_join *join,
-                         const struct cpt_kept_graph *graph,
-                         struct cpt_trace_call *call)
-{
-    const struct cpt_dag_records *records = &graph->records;
-    const uint32_t first_run = (uint32_t)join->run_count;
-    cpt_status status = grow(join, &join->runs, &join->run_capacity,
-                             join->run_count + records->run_count, sizeof *join->runs);
-
-    if (status == CPT_OK) {
-        status = grow(join, &join->tasks, &join->task_capacity,
-                      join->task_count + records->task_count,
-                      sizeof(struct cpt_trace_task *));
-    }
-    if (status == CPT_OK) {
-        status = grow(join, &join->task_runs, &join->task_run_capacity,
-                      join->task_count + records->task_count, sizeof *join->task_runs);
-    }
-    if (status == CPT_OK) {
-        status =
-            grow(join, &join->arrivals, &join->arrival_capacity,
-                 join->arrival_count + records->arrival_count, sizeof *join->arrivals);
-    }
-    if (status != CPT_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < records->run_count; i++) {
-        join->runs[join->run_count] = records->runs[i];
-        if (i == 0) {
-            join->runs[join->run_count].call = call;
-        }
-        join->run_count++;
-    }
-    for (size_t i = 0; i < records->task_count; i++) {
-        join->task_runs[join->task_count] = first_run + records->task_runs[i];
-        join->tasks[join->task_count++] = records->tasks[i];
-    }
-    for (size_t i = 0; i < records->arrival_count; i++) {
-        join->arrivals[join->arrival_count++] = records->arrivals[i];
-    }
-    return CPT_OK;
-}
-
 /* When the callee of @call arrives; 0: that cannot be. */
 static uint64_t arrival_of(const struct cpt_trace_call *call)
 {
     const uint64_t sent_ns =
-        call->sent_ns > call->issue_ns ? call->sent_ns : call->issue_ns;
+        cpt_trace_move(CPT_TRACE_CLOCK_OWN, call, CPT_GRAPH_ARRIVAL_NS);
 
     return sent_ns >= CPT_GRAPH_ARRIVAL_NS && sent_ns <= 2 * CPT_GRAPH_ARRIVAL_NS
                ? sent_ns
@@ -563,11 +497,9 @@ static cpt_status read_record(struct cpt_graph_join *join, struct wanted wanted,
                                "a call has no time at which its callee can arrive");
     }
     if (status == CPT_OK) {
-        status = cpt_graph_decode(record, arrival_ns, &join->arena, &graph, error);
-    }
-    if (status == CPT_OK) {
+        status = cpti_graph_add(&join->build, record, arrival_ns, wanted.call, &graph,
+                                error);
         *id = graph.id;
-        status = append(join, &graph, wanted.call);
     }
     return status == CPT_OK ? want_callees(join, &graph) : status;
 }
@@ -601,7 +533,8 @@ static cpt_status join_at(struct cpt_graph_join *join, struct place *place,
     cpt_status status = CPT_OK;
 
     cpt_arena_reset(&join->arena, join->options.request_bytes_max);
-    join->wanted_count = join->run_count = join->task_count = join->arrival_count = 0;
+    join->build = (struct cpt_trace_build){.arena = &join->arena};
+    join->wanted_count = 0;
     join->missing_count = 0;
     memset(request, 0, sizeof *request);
     status = want(join, place, NULL);
@@ -675,14 +608,7 @@ cpt_status cpt_graph_join_next(struct cpt_graph_join *join,
         join->counts.missing_callees += join->missing_count;
         request->missing_count = join->missing_count;
         request->service_count = join->wanted_count;
-        request->records =
-            (struct cpt_dag_records){.runs = join->runs,
-                                     .run_count = join->run_count,
-                                     .tasks = join->tasks,
-                                     .task_runs = join->task_runs,
-                                     .task_count = join->task_count,
-                                     .arrivals = join->arrivals,
-                                     .arrival_count = join->arrival_count};
+        request->records = cpt_trace_build_records(&join->build);
         return CPT_OK;
     }
     if (!join->has_ended) {

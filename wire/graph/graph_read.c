@@ -22,8 +22,7 @@ struct column {
 };
 
 struct decoding {
-    struct cpt_arena *arena;
-    struct cpt_kept_graph *graph;
+    struct cpt_trace_build *build;
     struct cpt_error *error;
     struct cpt_bytes data;
     uint64_t arrival_ns;
@@ -33,19 +32,14 @@ struct decoding {
     size_t name_count;
     struct cpt_bytes *names;
     struct cpt_trace *traces;
-    struct cpt_dag_run *runs;
     size_t run_count;
     struct cpt_trace_task *tasks;
-    struct cpt_trace_task **task_pointers;
-    uint32_t *task_runs;
     uint32_t *task_waits;
     size_t task_count;
     struct cpt_trace_await *awaits;
     size_t await_count;
     struct cpt_trace_call *calls;
     size_t call_count;
-    struct cpt_dag_arrival *arrivals;
-    size_t arrival_count;
     cpt_status status;
     unsigned key; /* of the column that is read */
 };
@@ -66,25 +60,34 @@ static cpt_status refuse_at(struct decoding *decoding, size_t at, const char *wh
     return decoding->status;
 }
 
+/* Of a table, or of names. */
+static size_t bounded(struct decoding *decoding, size_t count)
+{
+    if (count > CPT_GRAPH_ROWS_MAX) {
+        decoding->build->status = CPT_LIMIT;
+    }
+    return count;
+}
+
+/* What could not be built ends it. */
+static void check_build(struct decoding *decoding)
+{
+    const cpt_status status = decoding->build->status;
+
+    if (decoding->status == CPT_OK && status != CPT_OK) {
+        decoding->status = cpt_error_set(
+            decoding->error, status, 0,
+            status == CPT_LIMIT ? "a graph has too many rows" : "out of memory");
+    }
+}
+
 static void *take(struct decoding *decoding, size_t count, size_t element_bytes)
 {
     void *taken = NULL;
 
-    if (decoding->status != CPT_OK) {
-        return NULL;
-    }
-    /* rows are few enough that no product overflows on 32 bits */
-    if (count <= CPT_GRAPH_ROWS_MAX) {
-        taken = cpt_arena_take(decoding->arena, (count + 1) * element_bytes);
-    }
-    if (taken == NULL) {
-        const bool is_limit =
-            count > CPT_GRAPH_ROWS_MAX ||
-            cpt_arena_is_full(decoding->arena, (count + 1) * element_bytes) != 0;
-
-        decoding->status = is_limit ? CPT_LIMIT : CPT_NO_MEMORY;
-        cpt_error_set(decoding->error, decoding->status, 0,
-                      is_limit ? "a graph has too many rows" : "out of memory");
+    if (decoding->status == CPT_OK) {
+        taken = cpt_trace_build_take(decoding->build, count, element_bytes);
+        check_build(decoding);
     }
     return taken;
 }
@@ -174,7 +177,8 @@ static cpt_status read_names(struct decoding *decoding)
 {
     struct cpti_cbor cbor = decoding->names_at;
 
-    decoding->names = take(decoding, decoding->name_count, sizeof *decoding->names);
+    decoding->names = take(decoding, bounded(decoding, decoding->name_count),
+                           sizeof *decoding->names);
     for (size_t i = 0; i < decoding->name_count && decoding->status == CPT_OK; i++) {
         struct cpti_cbor_item item;
 
@@ -295,7 +299,7 @@ static uint64_t known_time_of(struct decoding *decoding, unsigned key,
 /* --- Rows --- */
 
 /* The rows of the table whose first column is @key. */
-static size_t rows_of(const struct decoding *decoding, unsigned key)
+static size_t rows_of(struct decoding *decoding, unsigned key)
 {
     const struct column *column = &decoding->columns[key];
     size_t count = 0;
@@ -303,7 +307,7 @@ static size_t rows_of(const struct decoding *decoding, unsigned key)
     for (const unsigned char *at = column->at; at != column->end; at++) {
         count += *at < 0x80;
     }
-    return count;
+    return bounded(decoding, count);
 }
 
 static void take_tables(struct decoding *decoding)
@@ -312,27 +316,20 @@ static void take_tables(struct decoding *decoding)
     decoding->task_count = rows_of(decoding, CPTI_GRAPH_TASK_NAME);
     decoding->await_count = rows_of(decoding, CPTI_GRAPH_WAIT_BLOCK);
     decoding->call_count = rows_of(decoding, CPTI_GRAPH_CALL_ISSUER);
-    decoding->arrival_count = rows_of(decoding, CPTI_GRAPH_ARRIVAL_WAITER);
     decoding->traces = take(decoding, decoding->run_count, sizeof *decoding->traces);
-    decoding->runs = take(decoding, decoding->run_count, sizeof *decoding->runs);
     decoding->tasks = take(decoding, decoding->task_count, sizeof *decoding->tasks);
-    decoding->task_pointers =
-        take(decoding, decoding->task_count, sizeof(struct cpt_trace_task *));
-    decoding->task_runs =
-        take(decoding, decoding->task_count, sizeof *decoding->task_runs);
     decoding->task_waits =
         take(decoding, decoding->task_count, sizeof *decoding->task_waits);
     decoding->awaits = take(decoding, decoding->await_count, sizeof *decoding->awaits);
     decoding->calls = take(decoding, decoding->call_count, sizeof *decoding->calls);
-    decoding->arrivals =
-        take(decoding, decoding->arrival_count, sizeof *decoding->arrivals);
 }
 
-static void read_runs(struct decoding *decoding)
+/* The first answers @call. */
+static void read_runs(struct decoding *decoding, struct cpt_trace_call *call)
 {
     for (size_t i = 0; i < decoding->run_count && decoding->status == CPT_OK; i++) {
         struct cpt_trace *trace = &decoding->traces[i];
-        struct cpt_dag_run *run = &decoding->runs[i];
+        struct cpt_trace_call *own = NULL;
 
         trace->arrival_ns =
             known_time_of(decoding, CPTI_GRAPH_RUN_ARRIVAL, decoding->arrival_ns);
@@ -342,9 +339,10 @@ static void read_runs(struct decoding *decoding)
         trace->entry = name_of(decoding, CPTI_GRAPH_RUN_ENTRY);
         trace->dispatch_ns =
             time_of(decoding, CPTI_GRAPH_RUN_DISPATCH, trace->arrival_ns);
-        run->trace = trace;
-        run->call = call_of(decoding, CPTI_GRAPH_RUN_CALL);
-        if ((run->call == NULL) != (i == 0)) {
+        own = call_of(decoding, CPTI_GRAPH_RUN_CALL);
+        cpt_trace_build_run(decoding->build,
+                            (struct cpt_dag_run){trace, i == 0 ? call : own});
+        if ((own == NULL) != (i == 0)) {
             refuse(decoding, "a run has no call, or the first has one");
         }
         if (i == 0 && trace->arrival_ns != decoding->arrival_ns) {
@@ -356,16 +354,16 @@ static void read_runs(struct decoding *decoding)
     }
 }
 
-static void read_tasks(struct decoding *decoding)
+static void read_tasks(struct decoding *decoding, uint32_t first_run)
 {
     uint64_t ready_ns = 0;
 
     for (size_t i = 0; i < decoding->task_count && decoding->status == CPT_OK; i++) {
         struct cpt_trace_task *task = &decoding->tasks[i];
 
-        decoding->task_pointers[i] = task;
-        decoding->task_runs[i] =
-            (uint32_t)below(decoding, CPTI_GRAPH_TASK_RUN, decoding->run_count);
+        cpt_trace_build_task(decoding->build, task,
+                             first_run + (uint32_t)below(decoding, CPTI_GRAPH_TASK_RUN,
+                                                         decoding->run_count));
         decoding->task_waits[i] = (uint32_t)below(decoding, CPTI_GRAPH_TASK_WAITS,
                                                   (uint64_t)decoding->await_count + 1);
         task->name = name_of(decoding, CPTI_GRAPH_TASK_NAME);
@@ -444,27 +442,31 @@ static void read_calls(struct decoding *decoding)
 
 static void read_arrivals(struct decoding *decoding)
 {
-    for (size_t i = 0; i < decoding->arrival_count && decoding->status == CPT_OK; i++) {
-        struct cpt_dag_arrival *arrival = &decoding->arrivals[i];
+    const size_t count = rows_of(decoding, CPTI_GRAPH_ARRIVAL_WAITER);
+
+    check_build(decoding);
+    for (size_t i = 0; i < count && decoding->status == CPT_OK; i++) {
+        struct cpt_dag_arrival arrival = {
+            .waiter = task_of(decoding, CPTI_GRAPH_ARRIVAL_WAITER),
+            .giver = task_of(decoding, CPTI_GRAPH_ARRIVAL_GIVER),
+            .call = call_of(decoding, CPTI_GRAPH_ARRIVAL_CALL)};
         uint64_t reference_ns = 0;
         uint64_t flags = 0;
         uint64_t wait = 0;
 
-        arrival->waiter = task_of(decoding, CPTI_GRAPH_ARRIVAL_WAITER);
-        arrival->giver = task_of(decoding, CPTI_GRAPH_ARRIVAL_GIVER);
-        arrival->call = call_of(decoding, CPTI_GRAPH_ARRIVAL_CALL);
-        if (arrival->call != NULL) {
-            reference_ns = arrival->call->arrive_ns;
-        } else if (arrival->giver != NULL) {
-            reference_ns = arrival->giver->end_ns;
+        if (arrival.call != NULL) {
+            reference_ns = arrival.call->arrive_ns;
+        } else if (arrival.giver != NULL) {
+            reference_ns = arrival.giver->end_ns;
         }
-        arrival->arrive_ns = time_of(decoding, CPTI_GRAPH_ARRIVAL_AT, reference_ns);
+        arrival.arrive_ns = time_of(decoding, CPTI_GRAPH_ARRIVAL_AT, reference_ns);
         flags = value_of(decoding, CPTI_GRAPH_ARRIVAL_FLAGS);
-        arrival->is_input = (flags & CPTI_GRAPH_IS_INPUT) != 0;
-        arrival->is_spare = (flags & CPTI_GRAPH_IS_SPARE) != 0;
+        arrival.is_input = (flags & CPTI_GRAPH_IS_INPUT) != 0;
+        arrival.is_spare = (flags & CPTI_GRAPH_IS_SPARE) != 0;
         wait = below(decoding, CPTI_GRAPH_ARRIVAL_WAIT,
                      (uint64_t)decoding->await_count + 1);
-        arrival->await = wait != 0 ? &decoding->awaits[wait - 1] : NULL;
+        arrival.await = wait != 0 ? &decoding->awaits[wait - 1] : NULL;
+        cpt_trace_build_arrival(decoding->build, &arrival);
     }
 }
 
@@ -509,12 +511,13 @@ cpt_status cpt_graph_id(const struct cpt_record *record, uint64_t *id,
     return decoding.status;
 }
 
-cpt_status cpt_graph_decode(const struct cpt_record *record, uint64_t arrival_ns,
-                            struct cpt_arena *arena, struct cpt_kept_graph *graph,
-                            struct cpt_error *error)
+cpt_status cpti_graph_add(struct cpt_trace_build *build,
+                          const struct cpt_record *record, uint64_t arrival_ns,
+                          struct cpt_trace_call *call, struct cpt_kept_graph *graph,
+                          struct cpt_error *error)
 {
-    struct decoding decoding = {.arena = arena,
-                                .graph = graph,
+    const struct cpt_trace_build before = *build;
+    struct decoding decoding = {.build = build,
                                 .error = error,
                                 .data = record->path_bytes,
                                 .arrival_ns = arrival_ns};
@@ -528,24 +531,31 @@ cpt_status cpt_graph_decode(const struct cpt_record *record, uint64_t arrival_ns
     }
     take_tables(&decoding);
     check_runs(&decoding);
-    read_runs(&decoding);
-    read_tasks(&decoding);
+    read_runs(&decoding, call);
+    read_tasks(&decoding, (uint32_t)before.runs.count);
     read_awaits(&decoding);
     read_calls(&decoding);
     read_arrivals(&decoding);
     check_ends(&decoding);
+    check_build(&decoding);
     if (decoding.status != CPT_OK) {
+        *build = before;
         return decoding.status;
     }
     graph->id = decoding.id;
-    graph->records = (struct cpt_dag_records){.runs = decoding.runs,
-                                              .run_count = decoding.run_count,
-                                              .tasks = decoding.task_pointers,
-                                              .task_runs = decoding.task_runs,
-                                              .task_count = decoding.task_count,
-                                              .arrivals = decoding.arrivals,
-                                              .arrival_count = decoding.arrival_count};
     graph->calls = decoding.calls;
     graph->call_count = decoding.call_count;
     return CPT_OK;
+}
+
+cpt_status cpt_graph_decode(const struct cpt_record *record, uint64_t arrival_ns,
+                            struct cpt_arena *arena, struct cpt_kept_graph *graph,
+                            struct cpt_error *error)
+{
+    struct cpt_trace_build build = {.arena = arena};
+    const cpt_status status =
+        cpti_graph_add(&build, record, arrival_ns, NULL, graph, error);
+
+    graph->records = cpt_trace_build_records(&build);
+    return status;
 }

@@ -51,12 +51,7 @@ static void fail(struct writing *writing, cpt_status status)
 static uint64_t task_number(const struct writing *writing,
                             const struct cpt_trace_task *task)
 {
-    const struct cpt_dag_records *records = writing->records;
-
-    return task != NULL && task->walk_word < records->task_count &&
-                   records->tasks[task->walk_word] == task
-               ? (uint64_t)task->walk_word + 1
-               : 0;
+    return (uint32_t)(cpt_trace_number(writing->records, task) + 1);
 }
 
 static int compare_calls(const void *left, const void *right)
@@ -404,7 +399,7 @@ static void list_rows(struct writing *writing)
         return;
     }
     for (size_t i = 0; i < records->task_count; i++) {
-        records->tasks[i]->walk_word = (uint32_t)i;
+        records->tasks[i]->walk_number = (uint32_t)i;
     }
     for (size_t i = 0; i < records->task_count && writing->status == CPT_OK; i++) {
         list_waits(writing, i);
