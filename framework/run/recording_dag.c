@@ -19,85 +19,46 @@
 #include "framework/run/recording.h"
 #include "framework/run/recording_open.h"
 
-#include <string.h>
-
-enum { FIRST_ITEMS = 32 };
-
-/* An array that grows in the arena, which keeps the smaller ones, too. */
-struct list {
-    void *items;
-    size_t count;
-    size_t capacity;
+/* A run. */
+struct made_run {
+    struct cpt_trace trace; /* first */
+    struct cpt_request *request;
 };
 
 struct making {
-    struct cpt_arena *arena;
-    struct list runs;       /* struct cpt_dag_run … */
-    struct list requests;   /* … and the struct cpt_request * of each */
-    struct list tasks;      /* struct cpt_trace_task * … */
-    struct list task_runs;  /* … and the run of each, a uint32_t */
-    struct list arrivals;   /* struct cpt_dag_arrival */
+    struct cpt_trace_build build;
     struct cpti_walk *walk; /* of the run that is being read */
     struct cpt_request *request;
 };
 
-static bool grow(struct making *making, struct list *list, size_t capacity,
-                 size_t item_bytes)
+static struct made_run *run_at(const struct making *making, uint32_t run)
 {
-    void *items = cpt_arena_take(making->arena, capacity * item_bytes);
+    const struct cpt_dag_run *runs = making->build.runs.items;
 
-    if (items == NULL) {
-        return false;
-    }
-    if (list->count != 0) {
-        memcpy(items, list->items, list->count * item_bytes);
-    }
-    list->items = items;
-    list->capacity = capacity;
-    return true;
-}
-
-/* The place of another item, or NULL. */
-static inline void *add(struct making *making, struct list *list, size_t item_bytes)
-{
-    if (list->count == list->capacity &&
-        !grow(making, list,
-              list->capacity != 0 ? 2 * list->capacity : (size_t)FIRST_ITEMS,
-              item_bytes)) {
-        return NULL;
-    }
-    return (unsigned char *)list->items + item_bytes * list->count++;
+    return (struct made_run *)(uintptr_t)runs[run].trace;
 }
 
 static cpt_status add_run(struct making *making, struct cpt_request *request,
                           struct cpt_trace_call *call)
 {
-    struct cpt_dag_run *run = add(making, &making->runs, sizeof *run);
-    struct cpt_request **own = add(making, &making->requests, sizeof(void *));
-    struct cpt_trace *trace = cpt_arena_take(making->arena, sizeof *trace);
+    struct made_run *run = cpt_trace_build_take(&making->build, 1, sizeof *run);
 
-    if (run == NULL || own == NULL || trace == NULL) {
-        return CPT_NO_MEMORY;
+    if (run != NULL) {
+        run->request = request;
+        cpt_trace_build_run(&making->build, (struct cpt_dag_run){&run->trace, call});
     }
-    *own = request;
-    *run = (struct cpt_dag_run){trace, call};
-    return CPT_OK;
+    return making->build.status;
 }
 
 /* Without memory for @waiter or what it waited for: CPT_NO_MEMORY. */
-static cpt_status add_arrival(struct making *making, struct cpt_dag_arrival arrival)
+static cpt_status add_arrival(struct making *making,
+                              const struct cpt_dag_arrival *arrival)
 {
-    struct cpt_dag_arrival *added = NULL;
-
-    if (arrival.waiter == NULL || (arrival.giver == NULL && arrival.call == NULL)) {
+    if (arrival->waiter == NULL || (arrival->giver == NULL && arrival->call == NULL)) {
         return CPT_NO_MEMORY;
     }
-    added = add(making, &making->arrivals, sizeof *added);
-    if (added == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    *added = arrival;
-    return CPT_OK;
+    cpt_trace_build_arrival(&making->build, arrival);
+    return making->build.status;
 }
 
 /* --- Tasks --- */
@@ -122,10 +83,10 @@ static cpt_status add_inputs(struct making *making, uint32_t number,
         if (end_ns != 0 && end_ns <= task->ready_ns) {
             status = add_arrival(
                 making,
-                (struct cpt_dag_arrival){.waiter = task,
-                                         .giver = cpti_walk_task(making->walk, giver),
-                                         .arrive_ns = end_ns,
-                                         .is_input = 1});
+                &(struct cpt_dag_arrival){.waiter = task,
+                                          .giver = cpti_walk_task(making->walk, giver),
+                                          .arrive_ns = end_ns,
+                                          .is_input = 1});
         }
     }
     return status;
@@ -144,29 +105,30 @@ static cpt_status add_starter(struct making *making, uint32_t number,
     if (demand->starter == 0 || demand->started_ns > task->ready_ns) {
         return CPT_OK;
     }
-    return add_arrival(making, (struct cpt_dag_arrival){.waiter = task,
-                                                        .giver = task->starter,
-                                                        .arrive_ns = demand->started_ns,
-                                                        .is_input = 1});
+    return add_arrival(making,
+                       &(struct cpt_dag_arrival){.waiter = task,
+                                                 .giver = task->starter,
+                                                 .arrive_ns = demand->started_ns,
+                                                 .is_input = 1});
 }
 
 static cpt_status add_task(struct making *making, uint32_t run, uint32_t number)
 {
     struct cpt_trace_task *task = cpti_walk_task(making->walk, number);
-    struct cpt_trace_task **own = add(making, &making->tasks, sizeof(void *));
-    uint32_t *task_run = add(making, &making->task_runs, sizeof *task_run);
     cpt_status status = CPT_NO_MEMORY;
 
-    if (task == NULL || own == NULL || task_run == NULL) {
+    if (task == NULL) {
         return status;
     }
-    *own = task;
-    *task_run = run;
+    cpt_trace_build_task(&making->build, task, run);
     status = cpti_walk_open(making->walk, task);
     if (status == CPT_OK) {
         status = add_inputs(making, number, task);
     }
-    return status == CPT_OK ? add_starter(making, number, task) : status;
+    if (status == CPT_OK) {
+        status = add_starter(making, number, task);
+    }
+    return status == CPT_OK ? making->build.status : status;
 }
 
 /* --- Calls --- */
@@ -222,7 +184,7 @@ static cpt_status add_edge(struct making *making, const struct cpti_edge *edge)
     if (arrival.arrive_ns == 0) { /* it has not come at all */
         arrival.arrive_ns = response_ns;
     }
-    return add_arrival(making, arrival);
+    return add_arrival(making, &arrival);
 }
 
 static cpt_status add_edges(struct making *making, const struct cpti_task_trace *traced)
@@ -243,8 +205,7 @@ static cpt_status add_edges(struct making *making, const struct cpti_task_trace 
 static cpt_status open_run(struct making *making, uint32_t run, bool has_components)
 {
     struct cpt_request *request = making->request;
-    const struct cpt_dag_run *runs = making->runs.items;
-    struct cpt_trace *trace = (struct cpt_trace *)(uintptr_t)runs[run].trace;
+    struct cpt_trace *trace = &run_at(making, run)->trace;
     cpt_status status = CPT_OK;
 
     *trace = request->trace;
@@ -291,11 +252,11 @@ static cpt_status walk_run(struct making *making, uint32_t run, bool has_compone
 static cpt_status add_records_of(struct making *making, uint32_t run,
                                  bool has_components)
 {
-    struct cpt_request *request = ((struct cpt_request **)making->requests.items)[run];
+    struct cpt_request *request = run_at(making, run)->request;
     struct cpti_walk walk;
     cpt_status status = CPT_OK;
 
-    cpti_walk_init(&walk, request, making->arena);
+    cpti_walk_init(&walk, request, making->build.arena);
     making->walk = &walk;
     making->request = request;
     if (request->is_shared) {
@@ -310,42 +271,30 @@ static cpt_status add_records_of(struct making *making, uint32_t run,
     return status;
 }
 
-/* What was made. */
-static struct cpt_dag_records records_of(const struct making *making)
-{
-    return (struct cpt_dag_records){.runs = making->runs.items,
-                                    .run_count = making->runs.count,
-                                    .tasks = making->tasks.items,
-                                    .task_runs = making->task_runs.items,
-                                    .task_count = making->tasks.count,
-                                    .arrivals = making->arrivals.items,
-                                    .arrival_count = making->arrivals.count};
-}
-
 cpt_status cpti_recording_dag_records(struct cpt_request *request, bool has_components,
                                       struct cpt_arena *arena,
                                       struct cpt_dag_records *records)
 {
-    struct making making = {.arena = arena};
+    struct making making = {.build = {.arena = arena}};
     cpt_status status = add_run(&making, request, NULL);
 
-    for (uint32_t i = 0; i < making.runs.count && status == CPT_OK; i++) {
+    for (uint32_t i = 0; i < making.build.runs.count && status == CPT_OK; i++) {
         status = add_records_of(&making, i, has_components);
     }
-    *records = records_of(&making);
-    return status;
+    *records = cpt_trace_build_records(&making.build);
+    return status == CPT_LIMIT ? CPT_NO_MEMORY : status; /* the arena's */
 }
 
 cpt_status cpti_walk_dag(struct cpti_walk *walk, struct cpt_arena *arena,
                          struct cpt_dag_records *records)
 {
-    struct making making = {.arena = arena, .walk = walk, .request = walk->request};
+    struct making making = {
+        .build = {.arena = arena}, .walk = walk, .request = walk->request};
     cpt_status status = add_run(&making, walk->request, NULL);
 
     if (status == CPT_OK) {
         status = open_run(&making, 0, false);
     }
-    *records = records_of(&making);
-    records->task_runs = NULL; /* all are of the only one */
+    *records = cpt_trace_build_records(&making.build);
     return status;
 }

@@ -263,7 +263,7 @@ void cpt_manual_enter(struct cpt_manual *manual, const char *name)
     outer = manual->current;
     now_ns = cpti_manual_now(manual);
     part->outer = outer;
-    part->previous = manual->newest;
+    manual->newest->next = part;
     manual->newest = part;
     part->task.name = frame_name(manual, cpt_bytes_of(name));
     part->task.begin = CPT_BEGIN_TASK;

@@ -21,8 +21,8 @@ enum { CPTI_MANUAL_ASK_BYTES = 128 };
 struct cpti_part {
     struct cpt_trace_task task; /* first */
     struct cpt_trace_await await;
-    struct cpti_part *outer;    /* NULL: the request itself */
-    struct cpti_part *previous; /* of all, in the order of their beginnings, or NULL */
+    struct cpti_part *outer; /* NULL: the request itself */
+    struct cpti_part *next;  /* of all, in the order of their beginnings, or NULL */
 };
 
 struct cpt_manual_call {
@@ -52,8 +52,9 @@ struct cpt_manual {
     struct cpti_part *current;
     struct cpti_part *newest;
     struct cpti_manual_kept *kept;        /* NULL: its graph is not kept */
-    struct cpti_manual_arrival *arrivals; /* newest first, if it keeps_edges */
-    size_t edge_count;             /* likewise: these, and waits of calls that passed */
+    struct cpti_manual_arrival *arrivals; /* oldest first, if it keeps_edges … */
+    struct cpti_manual_arrival *newest_arrival;
+    size_t edge_count;             /* … and these and waits of calls that passed */
     size_t lost_depth;             /* parts within `current` that were not noted */
     struct cpt_trace_await *await; /* the current wait, or NULL */
     uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
@@ -158,7 +159,7 @@ cpt_status cpti_manual_dragged_path(struct cpt_manual *manual);
 
 /* All records of @manual, which has ended, to @records, whose arrays are in @arena.
  * false: there are more than @count_max, or not all were noted, or no memory. */
-bool cpti_manual_records(const struct cpt_manual *manual, size_t count_max,
+bool cpti_manual_records(struct cpt_manual *manual, size_t count_max,
                          struct cpt_arena *arena, struct cpt_dag_records *records);
 
 /* --- Graphs (manual_graph.c) --- */

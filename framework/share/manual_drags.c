@@ -30,7 +30,7 @@ enum { TOO_MANY = CPTI_MANUAL_DRAG_RECORDS_MAX + 1 };
 
 struct cpti_manual_arrival {
     struct cpt_dag_arrival arrival;
-    struct cpti_manual_arrival *previous;
+    struct cpti_manual_arrival *next;
 };
 
 /* Memory for what only these need; NULL: there will be none. The path does not need it,
@@ -56,8 +56,9 @@ void cpti_manual_add_arrival(struct cpt_manual *manual, struct cpt_trace_await *
                                                   .call = call,
                                                   .arrive_ns = call->arrive_ns,
                                                   .await = await};
-        added->previous = manual->arrivals;
-        manual->arrivals = added;
+        *(manual->arrivals != NULL ? &manual->newest_arrival->next
+                                   : &manual->arrivals) = added;
+        manual->newest_arrival = added;
     }
 }
 
@@ -74,69 +75,36 @@ void cpti_manual_add_pass(struct cpt_manual *manual, struct cpt_trace_call *call
     }
 }
 
-/* How many records it has: more than @count_max, if too many. */
-static size_t count_records(const struct cpt_manual *manual, size_t count_max,
-                            size_t *part_count, size_t *arrival_count)
+bool cpti_manual_records(struct cpt_manual *manual, size_t count_max,
+                         struct cpt_arena *arena, struct cpt_dag_records *records)
 {
-    size_t count = 0;
+    const struct cpti_manual_arrival *arrival = manual->arrivals;
+    struct cpt_trace_build build = {.arena = arena};
+    size_t count = manual->edge_count != TOO_MANY ? 0 : count_max + 1;
 
-    *part_count = 0;
-    *arrival_count = 0;
-    for (const struct cpti_part *part = manual->newest;
-         part != NULL && count <= count_max; part = part->previous) {
+    cpt_trace_build_run(&build, (struct cpt_dag_run){.trace = &manual->trace});
+    for (struct cpti_part *part = &manual->root; part != NULL && count <= count_max;
+         part = part->next) {
         const struct cpt_trace_await *await = part->task.last_await;
 
-        count++;
-        (*part_count)++;
-        for (; await != NULL && count <= count_max; await = await->previous) {
+        cpt_trace_build_task(&build, &part->task, 0);
+        for (count++; await != NULL && count <= count_max; await = await->previous) {
             count++;
         }
     }
-    for (const struct cpti_manual_arrival *arrival = manual->arrivals;
-         arrival != NULL && count <= count_max; arrival = arrival->previous) {
+    for (; arrival != NULL && count <= count_max; arrival = arrival->next) {
+        cpt_trace_build_arrival(&build, &arrival->arrival);
         count++;
-        (*arrival_count)++;
     }
-    return count;
-}
-
-bool cpti_manual_records(const struct cpt_manual *manual, size_t count_max,
-                         struct cpt_arena *arena, struct cpt_dag_records *records)
-{
-    size_t part_count = 0;
-    size_t arrival_count = 0;
-    struct cpt_trace_task **tasks = NULL;
-    struct cpt_dag_arrival *arrivals = NULL;
-
-    if (manual->edge_count == TOO_MANY ||
-        count_records(manual, count_max, &part_count, &arrival_count) > count_max) {
-        return false;
-    }
-    tasks = cpt_arena_take(arena, part_count * sizeof(struct cpt_trace_task *));
-    arrivals = cpt_arena_take(arena, (arrival_count + 1) * sizeof *arrivals);
-    if (tasks == NULL || arrivals == NULL) {
-        return false;
-    }
-    records->tasks = tasks;
-    records->arrivals = arrivals;
-    records->task_count = part_count;
-    records->arrival_count = arrival_count;
-    for (struct cpti_part *part = manual->newest; part != NULL; part = part->previous) {
-        tasks[--part_count] = &part->task;
-    }
-    for (const struct cpti_manual_arrival *arrival = manual->arrivals; arrival != NULL;
-         arrival = arrival->previous) {
-        arrivals[--arrival_count] = arrival->arrival;
-    }
-    return true;
+    *records = cpt_trace_build_records(&build);
+    return count <= count_max && build.status == CPT_OK;
 }
 
 cpt_status cpti_manual_dragged_path(struct cpt_manual *manual)
 {
     struct cpti_call_observer *observer = &manual->service->observer;
     const struct cpt_alloc *alloc = &manual->service->budget.alloc;
-    const struct cpt_dag_run run = {.trace = &manual->trace};
-    struct cpt_dag_records records = {.runs = &run, .run_count = 1};
+    struct cpt_dag_records records;
     struct cpt_drags *drags = NULL;
     struct cpt_arena arena;
     cpt_status status = CPT_OK;

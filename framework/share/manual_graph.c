@@ -92,8 +92,7 @@ static cpt_status encode(const struct cpti_log_item *item,
                          size_t *bytes)
 {
     struct cpt_manual *manual = ((const struct cpti_manual_kept *)item)->manual;
-    const struct cpt_dag_run run = {.trace = &manual->trace};
-    struct cpt_dag_records records = {.runs = &run, .run_count = 1};
+    struct cpt_dag_records records;
     struct cpt_arena arena;
     cpt_status status = CPT_LIMIT;
 
