@@ -99,7 +99,12 @@ static cpt_status read_notes(struct reading *reading)
         }
         if (status == CPT_OK && cpti_noted_has_run(noted)) {
             noted->run = cpt_arena_take(&reading->arena, sizeof *noted->run);
-            status = noted->run != NULL ? CPT_OK : CPT_NO_MEMORY;
+            if (noted->run == NULL) {
+                return CPT_NO_MEMORY;
+            }
+            noted->run->reading = reading;
+            noted->run->noted = noted;
+            noted->run->trace.arrival_ns = BEGIN_NS;
         }
         reading->wait_count += noted->note.kind == CPTI_NOTE_WAIT;
         noted->parent = cpti_noted_find(reading, spans->items[i].parent);
@@ -158,9 +163,10 @@ static cpt_status refer_task(const struct reading *reading, const struct noted_r
     return status;
 }
 
-static uint64_t time_of(uint64_t number, uint64_t otherwise)
+static uint64_t time_of(const struct noted_run *run, uint64_t number,
+                        uint64_t otherwise)
 {
-    return number != CPTI_NOTE_UNSET ? number + BEGIN_NS : otherwise;
+    return number != CPTI_NOTE_UNSET ? number + run->trace.arrival_ns : otherwise;
 }
 
 /* --- Records --- */
@@ -210,14 +216,17 @@ static cpt_status make_task(struct reading *reading, struct noted *noted)
     const struct cpti_note *note = &noted->note;
     struct noted_run *run = run_of(noted);
     struct cpt_trace_task *task = &noted->record.task;
-    cpt_status status = run != NULL ? CPT_OK : CPT_END;
+    cpt_status status = CPT_OK;
 
+    if (run == NULL) {
+        return CPT_END;
+    }
     task->name = note->text.name_;
     task->executor = note->text.executor_;
     task->occupant = note->text.occupant_;
-    task->ready_ns = time_of(note->number.ready, 0);
-    task->start_ns = time_of(note->number.start, 0);
-    task->end_ns = time_of(note->number.end, 0);
+    task->ready_ns = time_of(run, note->number.ready, run->trace.arrival_ns);
+    task->start_ns = time_of(run, note->number.start, 0);
+    task->end_ns = time_of(run, note->number.end, 0);
     task->has_margin = note->number.margin != CPTI_NOTE_UNSET;
     task->margin_ns = cpti_note_or(note->number.margin, 0);
     task->off_cpu_ns = cpti_note_or(note->number.off, 0);
@@ -225,9 +234,7 @@ static cpt_status make_task(struct reading *reading, struct noted *noted)
     task->queue_length = (uint32_t)cpti_note_or(note->number.queue, 0);
     task->starved = starved_of(noted);
     task->begin = note->text.after_.bytes != 0 ? CPT_BEGIN_TASK : CPT_BEGIN_REQUEST;
-    if (status == CPT_OK) {
-        status = make_groups(reading, note->text.group_, &task->group);
-    }
+    status = make_groups(reading, note->text.group_, &task->group);
     if (status == CPT_OK) {
         status = refer_task(reading, run, note->text.after_, &task->unblocker);
     }
@@ -262,14 +269,16 @@ static cpt_status make_call(struct reading *reading, struct noted *noted)
     const struct cpti_note *note = &noted->note;
     struct cpt_trace_call *call = &noted->record.call;
     const struct noted_run *run = cpti_noted_outer_run(noted);
-    cpt_status status =
-        run != NULL ? refer_task(reading, run, note->text.issuer_, &call->issuer)
-                    : CPT_END;
+    cpt_status status = CPT_OK;
 
+    if (run == NULL) {
+        return CPT_END;
+    }
+    status = refer_task(reading, run, note->text.issuer_, &call->issuer);
     call->name = note->text.name_;
-    call->issue_ns = time_of(note->number.issue, 0);
-    call->sent_ns = time_of(note->number.sent, 0);
-    call->arrive_ns = time_of(note->number.arrive, 0);
+    call->issue_ns = time_of(run, note->number.issue, 0);
+    call->sent_ns = time_of(run, note->number.sent, 0);
+    call->arrive_ns = time_of(run, note->number.arrive, 0);
     call->executor = note->text.executor_;
     call->status = note->text.status_;
     call->holder = note->text.holder_;
@@ -292,12 +301,9 @@ static cpt_status make_run(struct reading *reading, struct noted *noted)
     struct noted *by = NULL;
     cpt_status status = CPT_OK;
 
-    noted->run->reading = reading;
-    noted->run->noted = noted;
     trace->entry = note->text.entry_;
-    trace->arrival_ns = BEGIN_NS;
-    trace->response_ns = BEGIN_NS + cpti_note_or(note->number.latency, 0);
-    trace->dispatch_ns = time_of(note->number.dispatch, 0);
+    trace->response_ns = trace->arrival_ns + cpti_note_or(note->number.latency, 0);
+    trace->dispatch_ns = time_of(noted->run, note->number.dispatch, 0);
     trace->attribution = (unsigned)cpti_note_or(note->number.attribution, 0);
     trace->overcount = (unsigned)cpti_note_or(note->number.overcount, 0);
     trace->dropped_event_count = cpti_note_or(note->number.lost, 0);
@@ -340,13 +346,14 @@ static cpt_status make_wait(struct reading *reading, struct noted *noted)
     const struct cpti_note *note = &noted->note;
     struct cpt_trace_await *await = &noted->record.await;
     struct noted *released_by = cpti_noted_find(reading, note->text.for_);
+    const struct noted_run *run = run_of(noted);
 
-    if (noted->parent == NULL || noted->parent->note.kind != CPTI_NOTE_TASK) {
+    if (run == NULL || noted->parent->note.kind != CPTI_NOTE_TASK) {
         return CPT_END;
     }
-    await->block_ns = time_of(note->number.block, 0);
-    await->arrive_ns = time_of(note->number.arrive, 0);
-    await->resume_ns = time_of(note->number.resume, UINT64_MAX);
+    await->block_ns = time_of(run, note->number.block, 0);
+    await->arrive_ns = time_of(run, note->number.arrive, 0);
+    await->resume_ns = time_of(run, note->number.resume, UINT64_MAX);
     await->has_margin = note->number.margin != CPTI_NOTE_UNSET;
     await->margin_ns = cpti_note_or(note->number.margin, 0);
     await->off_cpu_ns = cpti_note_or(note->number.off, 0);
@@ -358,8 +365,7 @@ static cpt_status make_wait(struct reading *reading, struct noted *noted)
     if (note->text.for_.bytes == 0) {
         return CPT_OK;
     }
-    if (released_by == NULL ||
-        cpti_noted_outer_run(released_by) != run_of(noted->parent)) {
+    if (released_by == NULL || cpti_noted_outer_run(released_by) != run) {
         return CPT_END;
     }
     if (released_by->note.kind == CPTI_NOTE_CALL) {
@@ -396,9 +402,6 @@ static cpt_status make_record(struct reading *reading, struct noted *noted)
         return make_call(reading, noted);
     case CPTI_NOTE_WAIT:
         return make_wait(reading, noted);
-    case CPTI_NOTE_REQUEST:
-        note_callee(reading, noted);
-        return CPT_OK;
     default:
         return CPT_OK;
     }
@@ -408,7 +411,7 @@ static cpt_status make_record(struct reading *reading, struct noted *noted)
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee);
 
-static cpt_status make_records(struct reading *reading)
+cpt_status cpti_noted_make(struct reading *reading)
 {
     const size_t count = reading->spans->count;
     cpt_status status = CPT_OK;
@@ -497,13 +500,14 @@ cpt_status cpti_noted_read(struct reading *reading)
     if (status == CPT_OK) {
         status = read_notes(reading);
     }
-    if (status == CPT_OK) {
-        status = make_records(reading);
+    for (size_t i = 0; i < spans->count && status == CPT_OK; i++) {
+        if (reading->all[i].note.kind == CPTI_NOTE_REQUEST) {
+            note_callee(reading, &reading->all[i]);
+        }
     }
-    if (status == CPT_OK && reading->all[spans->root].note.kind != CPTI_NOTE_REQUEST) {
-        status = CPT_END;
-    }
-    return status;
+    return status == CPT_OK && reading->all[spans->root].note.kind != CPTI_NOTE_REQUEST
+               ? CPT_END
+               : status;
 }
 
 cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path)
@@ -513,6 +517,9 @@ cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path
 
     cpt_arena_init(&reading.arena, spans->alloc, 0, 0);
     status = cpti_noted_read(&reading);
+    if (status == CPT_OK) {
+        status = cpti_noted_make(&reading);
+    }
     if (status == CPT_OK) {
         status = open_run(reading.all[spans->root].run, path);
         status = status == CPT_OK ? reading.failed : status;

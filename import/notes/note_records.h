@@ -10,7 +10,7 @@
 #include "import/notes/notes.h"
 #include "import/spans/span_tree.h"
 
-#include "cpt/cpt_trace.h"
+#include "cpt/cpt_trace_build.h"
 
 enum {
     NESTING_MAX = 64, /* runs within one another: each takes some KiB of the stack */
@@ -38,12 +38,11 @@ struct noted {
 
 /* A request or a component. */
 struct noted_run {
-    struct cpt_trace trace;
+    struct cpt_trace trace; /* all of its times count from its arrival */
     struct reading *reading;
     struct noted *noted; /* its span */
     bool is_open;        /* its path is being made */
     uint32_t number;     /* + 1, of those of a dag; 0: it is not in it */
-    uint64_t moved_ns;   /* of its records, there */
 };
 
 struct reading {
@@ -64,9 +63,12 @@ static inline bool cpti_noted_has_run(const struct noted *noted)
            (noted->note.kind == CPTI_NOTE_CALL && noted->note.text.entry_.bytes != 0);
 }
 
-/* Makes the records of the trace of @reading, of which `spans` and `arena` are set.
- * CPT_OK; CPT_END: it has no notes, or they do not fit together; CPT_NO_MEMORY. */
+/* The first reads the notes of the trace of @reading, of which `spans` and `arena` are
+ * set: all runs arrive at BEGIN_NS. The second makes the records, where the runs have
+ * been moved to. CPT_OK; CPT_END: it has no notes, or they do not fit together;
+ * CPT_NO_MEMORY. */
 cpt_status cpti_noted_read(struct reading *reading);
+cpt_status cpti_noted_make(struct reading *reading);
 
 /* The span with @id; NULL: there is none. */
 struct noted *cpti_noted_find(const struct reading *reading, struct cpt_bytes id);

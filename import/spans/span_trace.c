@@ -27,18 +27,16 @@
  */
 #include "import/spans/span_tree.h"
 
-#include "cpt/cpt_arena.h"
 #include "cpt/cpt_path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OVERLAP_SHARE = 100,   /* 1 % */
-    MOMENT_NS = 2000,      /* stamps of one moment differ by so much */
-    NEIGHBOURS_MAX = 64,   /* calls that ended in one moment, and are compared */
-    RECORDS_MAX = 1 << 22, /* visits, calls, waits and arrivals of a trace, each */
-    BEGIN_NS = 1           /* when the request arrives: 0 would be "not set" */
+    OVERLAP_SHARE = 100, /* 1 % */
+    MOMENT_NS = 2000,    /* stamps of one moment differ by so much */
+    NEIGHBOURS_MAX = 64, /* calls that ended in one moment, and are compared */
+    BEGIN_NS = 1         /* when the request arrives: 0 would be "not set" */
 };
 
 #define NO_VISIT UINT32_MAX
@@ -75,11 +73,7 @@ struct making {
     size_t call_count;
     uint32_t *order; /* of calls: by visit, then by issue … */
     uint32_t *ends;  /* … and by arrival */
-    struct cpt_dag_run *runs;
-    struct cpt_trace_task **tasks;
-    uint32_t *task_runs;
-    struct cpt_dag_arrival *arrivals;
-    size_t arrival_count;
+    struct cpt_trace_build build;
     struct cpti_spans_cut cut;
 };
 
@@ -90,11 +84,14 @@ static struct cpt_bytes name_of(struct making *making, uint32_t number)
     char text[CPTI_SPAN_FRAME_BYTES];
     struct cpti_span_frame frame;
     struct cpt_bytes name;
-    const char *copy = NULL;
+    char *copy = NULL;
 
     cpti_spans_frame(making->spans, number, &frame);
     name = cpti_span_frame_name(text, &frame);
-    copy = cpt_arena_copy(&making->arena, name.data, name.bytes);
+    copy = cpt_trace_build_take(&making->build, name.bytes, 1);
+    if (copy != NULL) {
+        memcpy(copy, name.data, name.bytes);
+    }
     return (struct cpt_bytes){copy, copy != NULL ? name.bytes : 0};
 }
 
@@ -518,18 +515,18 @@ static void cut_overlaps(struct making *making, const struct visit *visit,
 static void add_arrival(struct making *making, struct visit *visit,
                         struct visit_call *call, const struct cpt_trace_await *await)
 {
-    making->arrivals[making->arrival_count++] =
-        (struct cpt_dag_arrival){.waiter = &visit->task,
-                                 .call = &call->call,
-                                 .arrive_ns = call->call.arrive_ns,
-                                 .is_spare = await == NULL,
-                                 .await = await};
+    cpt_trace_build_arrival(&making->build,
+                            &(struct cpt_dag_arrival){.waiter = &visit->task,
+                                                      .call = &call->call,
+                                                      .arrive_ns = call->call.arrive_ns,
+                                                      .is_spare = await == NULL,
+                                                      .await = await});
 }
 
 /* The task waited from @block_ns on for the @count calls at @numbers, of which the last
  * one ended last; those beside it do not count. */
-static cpt_status add_await(struct making *making, struct visit *visit,
-                            const uint32_t *numbers, size_t count, uint64_t block_ns)
+static void add_await(struct making *making, struct visit *visit,
+                      const uint32_t *numbers, size_t count, uint64_t block_ns)
 {
     struct cpt_trace_await *await = NULL;
 
@@ -541,9 +538,9 @@ static cpt_status add_await(struct making *making, struct visit *visit,
             continue;
         }
         if (await == NULL) {
-            await = cpt_arena_take(&making->arena, sizeof *await);
+            await = cpt_trace_build_take(&making->build, 1, sizeof *await);
             if (await == NULL) {
-                return CPT_NO_MEMORY;
+                return;
             }
             *await = (struct cpt_trace_await){.previous = visit->task.last_await,
                                               .call = &call->call,
@@ -554,19 +551,17 @@ static cpt_status add_await(struct making *making, struct visit *visit,
         }
         add_arrival(making, visit, call, await);
     }
-    return CPT_OK;
 }
 
 /* Each event of the visit waits for what has ended by then and not before: the calls
  * @starts in the order of their beginning, the same @ends in that of their end. */
-static cpt_status add_awaits(struct making *making, struct visit *visit,
-                             const uint32_t *starts, const uint32_t *ends, size_t count)
+static void add_awaits(struct making *making, struct visit *visit,
+                       const uint32_t *starts, const uint32_t *ends, size_t count)
 {
     uint64_t before_ns = visit->trace.arrival_ns;
-    cpt_status status = CPT_OK;
     size_t ended = 0;
 
-    for (size_t i = 0; i <= count && status == CPT_OK; i++) {
+    for (size_t i = 0; i <= count; i++) {
         const uint64_t event_ns = i < count ? call_at(making, starts, i)->call.issue_ns
                                             : visit->trace.response_ns;
         const size_t first = ended;
@@ -582,10 +577,9 @@ static cpt_status add_awaits(struct making *making, struct visit *visit,
             }
             ended++;
         }
-        status = add_await(making, visit, &ends[first], ended - first, before_ns);
+        add_await(making, visit, &ends[first], ended - first, before_ns);
         before_ns = event_ns;
     }
-    return status;
 }
 
 /* --- Records --- */
@@ -631,14 +625,12 @@ static void order_visit(struct making *making, const struct visit *visit,
     qsort_r(ends, count, sizeof *ends, compare_ends, making);
 }
 
-static cpt_status finish_visit(struct making *making, struct visit *visit,
-                               uint32_t *starts, uint32_t *ends, size_t count)
+static void finish_visit(struct making *making, struct visit *visit, uint32_t *starts,
+                         uint32_t *ends, size_t count)
 {
-    cpt_status status = CPT_OK;
-
     order_visit(making, visit, starts, ends, count);
-    status = add_awaits(making, visit, starts, ends, count);
-    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+    add_awaits(making, visit, starts, ends, count);
+    for (size_t i = 0; i < count; i++) {
         struct visit_call *own = call_at(making, starts, i);
         struct cpt_trace_call *call = &own->call;
 
@@ -656,74 +648,54 @@ static cpt_status finish_visit(struct making *making, struct visit *visit,
             continue;
         }
         call->name = name_of(making, own->span);
-        status = call->name.data != NULL ? CPT_OK : CPT_NO_MEMORY;
     }
-    return status;
 }
 
-static cpt_status add_visit_records(struct making *making, size_t number)
+static void add_visit_records(struct making *making, size_t number)
 {
     struct visit *visit = &making->visits[number];
     const uint32_t first = number > 0 ? making->visits[number - 1].call_end : 0;
-    const struct cpt_bytes name = name_of(making, visit->span);
 
-    if (name.data == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    visit->trace.entry = name;
+    visit->trace.entry = name_of(making, visit->span);
     visit->trace.answered_by = &visit->task;
-    visit->task.name = name;
+    visit->task.name = visit->trace.entry;
     visit->task.begin = CPT_BEGIN_REQUEST;
     visit->task.ready_ns = visit->trace.arrival_ns;
     visit->task.start_ns = visit->trace.arrival_ns;
     visit->task.end_ns = visit->trace.response_ns;
-    making->runs[number] = (struct cpt_dag_run){
-        .trace = &visit->trace,
-        .call = visit->call != NO_VISIT ? &making->calls[visit->call].call : NULL,
-        .evidence = CPT_EVIDENCE_INFERRED};
-    making->tasks[number] = &visit->task;
-    making->task_runs[number] = (uint32_t)number;
-    return finish_visit(making, visit, &making->order[first], &making->ends[first],
-                        visit->call_end - first);
+    cpt_trace_build_run(&making->build,
+                        (struct cpt_dag_run){&visit->trace,
+                                             visit->call != NO_VISIT
+                                                 ? &making->calls[visit->call].call
+                                                 : NULL,
+                                             CPT_EVIDENCE_INFERRED});
+    cpt_trace_build_task(&making->build, &visit->task, (uint32_t)number);
+    finish_visit(making, visit, &making->order[first], &making->ends[first],
+                 visit->call_end - first);
 }
 
 /* All memory but that of names and waits. A span begins a visit, a call, or both. */
-static cpt_status make_room(struct making *making)
+static void make_room(struct making *making)
 {
     const size_t count = making->spans->count;
-    struct cpt_arena *arena = &making->arena;
+    struct cpt_trace_build *build = &making->build;
 
-    if (count > RECORDS_MAX) {
-        return CPT_LIMIT;
-    }
-    making->visit_of = cpt_arena_take(arena, count * sizeof *making->visit_of);
-    making->visits = cpt_arena_take(arena, count * sizeof *making->visits);
-    making->calls = cpt_arena_take(arena, count * sizeof *making->calls);
-    making->order = cpt_arena_take(arena, count * sizeof *making->order);
-    making->ends = cpt_arena_take(arena, count * sizeof *making->ends);
-    making->runs = cpt_arena_take(arena, count * sizeof *making->runs);
-    making->tasks = cpt_arena_take(arena, count * sizeof(struct cpt_trace_task *));
-    making->task_runs = cpt_arena_take(arena, count * sizeof *making->task_runs);
-    making->arrivals = cpt_arena_take(arena, count * sizeof *making->arrivals);
-    return making->visit_of != NULL && making->visits != NULL &&
-                   making->calls != NULL && making->order != NULL &&
-                   making->ends != NULL && making->runs != NULL &&
-                   making->tasks != NULL && making->task_runs != NULL &&
-                   making->arrivals != NULL
-               ? CPT_OK
-           : cpt_arena_is_full(arena, count) ? CPT_LIMIT
-                                             : CPT_NO_MEMORY;
+    making->visit_of = cpt_trace_build_take(build, count, sizeof *making->visit_of);
+    making->visits = cpt_trace_build_take(build, count, sizeof *making->visits);
+    making->calls = cpt_trace_build_take(build, count, sizeof *making->calls);
+    making->order = cpt_trace_build_take(build, count, sizeof *making->order);
+    making->ends = cpt_trace_build_take(build, count, sizeof *making->ends);
 }
 
 cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
                                    void *context, struct cpti_spans_cut *left)
 {
-    struct making making = {.spans = spans};
+    struct making making = {.spans = spans, .build = {.arena = &making.arena}};
     cpt_status status = CPT_OK;
 
-    cpt_arena_init(&making.arena, spans->alloc, 0, CPTI_SPANS_TRACE_BYTES_MAX);
-    status = make_room(&making);
-    if (status == CPT_OK) {
+    cpt_arena_init(&making.arena, spans->alloc, 0, CPT_TRACE_BYTES_MAX);
+    make_room(&making);
+    if (making.build.status == CPT_OK) {
         const uint64_t length = spans->items[spans->root].duration_ns;
 
         find_visits(&making);
@@ -731,18 +703,13 @@ cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn vi
         making.visits[0].trace.arrival_ns = BEGIN_NS;
         making.visits[0].trace.response_ns = BEGIN_NS + length;
     }
-    for (size_t i = 0; i < making.visit_count && status == CPT_OK; i++) {
-        status = add_visit_records(&making, i);
+    for (size_t i = 0; i < making.visit_count && making.build.status == CPT_OK; i++) {
+        add_visit_records(&making, i);
     }
     *left = making.cut;
+    status = making.build.status;
     if (status == CPT_OK) {
-        const struct cpt_dag_records records = {.runs = making.runs,
-                                                .run_count = making.visit_count,
-                                                .tasks = making.tasks,
-                                                .task_runs = making.task_runs,
-                                                .task_count = making.visit_count,
-                                                .arrivals = making.arrivals,
-                                                .arrival_count = making.arrival_count};
+        const struct cpt_dag_records records = cpt_trace_build_records(&making.build);
 
         status = cpt_dag_draft_visit(spans->alloc, &records, visit, context);
     }

@@ -37,10 +37,7 @@
 struct cpt_path;
 struct cpti_tag;
 
-enum {
-    CPTI_SPANS_MAX = 1 << 24,            /* of one trace */
-    CPTI_SPANS_TRACE_BYTES_MAX = 1 << 30 /* of all that they tell, for a dag */
-};
+enum { CPTI_SPANS_MAX = 1 << 24 /* of one trace */ };
 
 /* Which side of a call a span measured. The numbers are OpenTelemetry's. */
 enum cpti_span_kind {
@@ -370,7 +367,7 @@ struct cpti_spans_cut {
  * last of these is its own. Spans within a visit are no tasks. All are where the
  * clocks, put right, have them, but for what *@cut counts.
  *
- * CPT_OK; CPT_LIMIT: they are too many, or take more than CPTI_SPANS_TRACE_BYTES_MAX;
+ * CPT_OK; CPT_LIMIT: they are too many, or take more than CPT_TRACE_BYTES_MAX;
  * CPT_NO_MEMORY; what @visit returned.
  */
 cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,

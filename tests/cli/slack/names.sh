@@ -38,7 +38,7 @@ cat messages.txt
 # so it is with what tasks waited for
 {
     requests 0 3 0 | tr '\n' ' ' | sed 's/name=t2 start=0 end=10".*/name=t2 start=0 end=10 inputs=/'
-    head -c 4200000 /dev/zero | tr '\0' ,
+    yes 2, | tr -d '\n' | head -c 8400000
     requests 0 3 0 | tr '\n' ' ' | sed 's/.*name=t2 start=0 end=10"/"/'
 } >inputs.json
 cpt slack inputs.json 2>&1; echo "exit $?"
