@@ -4,7 +4,7 @@
 #ifndef CPT_DESCRIBE_H
 #define CPT_DESCRIBE_H
 
-#include "framework/graph/json_text.h"
+#include "cpt/base/json_text.h"
 #include "framework/graph/plan.h"
 
 /* The variable of the environment with the file to which plans are appended. */
@@ -12,7 +12,7 @@
 
 /* Writes @plan, with its components, as the member @key (json_text.h). */
 void cpti_describe(const struct cpt_plan *plan, const char *key,
-                   struct cpti_json_text *text);
+                   struct cpti_json *text);
 
 /* Appends @plan, which was just made, to the file that the environment names, as one
  * line; does nothing if it names none. */

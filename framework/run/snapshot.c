@@ -31,7 +31,7 @@ enum { NUMBERS_SEEN_MAX = 4096 }; /* tasks of one plan that are looked at */
 
 /* What is being written. */
 struct snapshot {
-    struct cpti_json_text *text;
+    struct cpti_json *text;
     uint64_t now_ns;
     unsigned depth; /* of components */
 };
@@ -42,7 +42,7 @@ static void write_run(struct snapshot *snapshot, struct cpt_request *request);
 static void write_since(struct snapshot *snapshot, uint64_t begin_ns)
 {
     if (begin_ns != 0) {
-        cpti_json_text_number(
+        cpti_json_unsigned(
             snapshot->text, "us",
             begin_ns < snapshot->now_ns ? (snapshot->now_ns - begin_ns) / 1000 : 0);
     }
@@ -60,24 +60,23 @@ void cpti_resource_init(struct cpti_resource *resource, const char *name,
     resource->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 }
 
-static void write_resource(struct cpti_json_text *text,
-                           const struct cpti_resource *resource)
+static void write_resource(struct cpti_json *text, const struct cpti_resource *resource)
 {
-    cpti_json_text_string(text, "name", cpt_bytes_of(resource->name));
-    cpti_json_text_number(text, "lock", resource->id);
+    cpti_json_bytes(text, "name", cpt_bytes_of(resource->name));
+    cpti_json_unsigned(text, "lock", resource->id);
     if (resource->count != 1) {
-        cpti_json_text_number(text, "capacity", resource->count);
+        cpti_json_unsigned(text, "capacity", resource->count);
     }
 }
 
-static void write_lock(struct cpti_json_text *text, const struct cpti_resource *lock)
+static void write_lock(struct cpti_json *text, const struct cpti_resource *lock)
 {
     const struct cpt_bytes holder = cpti_task_name(
         cpti_tenant_name(atomic_load_explicit(&lock->holder, memory_order_relaxed)));
 
     write_resource(text, lock);
     if (holder.bytes != 0) {
-        cpti_json_text_string(text, "holder", holder);
+        cpti_json_bytes(text, "holder", holder);
     }
 }
 
@@ -118,7 +117,7 @@ static const char *kind_of(const struct cpt_pending *pending)
 
 /* What goes out, as the callee tells it, if that is one of ours: without a query, which
  * may hold secrets. */
-static void write_outbound(struct cpti_json_text *text,
+static void write_outbound(struct cpti_json *text,
                            const struct cpt_transport_call *call)
 {
     enum { TRACE_AT = 3, TRACE_DIGITS = 32, SPAN_AT = 36, SPAN_DIGITS = 16 };
@@ -129,49 +128,49 @@ static void write_outbound(struct cpti_json_text *text,
 
     path.bytes = query != NULL ? (size_t)(query - path.data) : path.bytes;
     if (call->verb.bytes != 0) {
-        cpti_json_text_string(text, "verb", call->verb);
+        cpti_json_bytes(text, "verb", call->verb);
     }
-    cpti_json_text_string(text, "path", cpt_name_bound(path, cut));
+    cpti_json_bytes(text, "path", cpt_name_bound(path, cut));
     if (parent.bytes >= SPAN_AT + SPAN_DIGITS) { /* else it goes out without one */
-        cpti_json_text_string(text, "trace_id",
-                              (struct cpt_bytes){parent.data + TRACE_AT, TRACE_DIGITS});
-        cpti_json_text_string(text, "span_id",
-                              (struct cpt_bytes){parent.data + SPAN_AT, SPAN_DIGITS});
+        cpti_json_bytes(text, "trace_id",
+                        (struct cpt_bytes){parent.data + TRACE_AT, TRACE_DIGITS});
+        cpti_json_bytes(text, "span_id",
+                        (struct cpt_bytes){parent.data + SPAN_AT, SPAN_DIGITS});
     }
 }
 
-static void write_call(struct cpti_json_text *text, const struct cpt_pending *pending)
+static void write_call(struct cpti_json *text, const struct cpt_pending *pending)
 {
     const struct cpt_stub *stub = pending->stub;
     const char *target = pending->target != NULL ? pending->target : stub->target;
 
-    cpti_json_text_string(text, "name", cpt_bytes_of(stub->name));
-    cpti_json_text_string(text, "target", cpt_bytes_of(target != NULL ? target : ""));
-    cpti_json_text_string(text, "method",
-                          cpt_bytes_of(stub->method != NULL ? stub->method : ""));
+    cpti_json_bytes(text, "name", cpt_bytes_of(stub->name));
+    cpti_json_bytes(text, "target", cpt_bytes_of(target != NULL ? target : ""));
+    cpti_json_bytes(text, "method",
+                    cpt_bytes_of(stub->method != NULL ? stub->method : ""));
     if (stub->transport != NULL && stub->transport->name != NULL) {
-        cpti_json_text_string(text, "transport", cpt_bytes_of(stub->transport->name));
+        cpti_json_bytes(text, "transport", cpt_bytes_of(stub->transport->name));
     }
     if (stub->operators != NULL) {
-        cpti_json_text_string(text, "operators", cpt_bytes_of(stub->operators));
+        cpti_json_bytes(text, "operators", cpt_bytes_of(stub->operators));
     }
     if (pending->outbound != NULL) {
         write_outbound(text, pending->outbound);
     }
     if (__atomic_load_n(&pending->is_sent, __ATOMIC_RELAXED)) {
-        cpti_json_text_flag(text, "sent", true);
+        cpti_json_bool(text, "sent", true);
     }
 }
 
 static void write_pending(struct snapshot *snapshot, const struct cpt_pending *pending)
 {
-    struct cpti_json_text *text = snapshot->text;
+    struct cpti_json *text = snapshot->text;
 
-    cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "kind", cpt_bytes_of(kind_of(pending)));
+    cpti_json_open(text, NULL, '{');
+    cpti_json_bytes(text, "kind", cpt_bytes_of(kind_of(pending)));
     write_since(snapshot, pending->begin_ns);
     if (pending->kind == CPTI_PENDING_TASK) {
-        cpti_json_text_string(
+        cpti_json_bytes(
             text, "name",
             pending->request->plan->tasks[pending->stands_for - 1].frame_name);
     } else if (pending->kind == CPTI_PENDING_CALL && pending->stub != NULL) {
@@ -179,28 +178,28 @@ static void write_pending(struct snapshot *snapshot, const struct cpt_pending *p
     } else if (pending->resource != NULL) {
         write_lock(text, pending->resource);
     } else if (pending->call != NULL && pending->call->name.bytes != 0) {
-        cpti_json_text_string(text, "name", pending->call->name);
+        cpti_json_bytes(text, "name", pending->call->name);
     }
     if (pending->kind == CPTI_PENDING_RUN) {
         write_component(snapshot, pending);
     }
-    cpti_json_text_close(text, '}');
+    cpti_json_close(text);
 }
 
 static void write_waiting(struct snapshot *snapshot, const struct cpt_task *task)
 {
-    struct cpti_json_text *text = snapshot->text;
+    struct cpti_json *text = snapshot->text;
     const struct cpt_pending *pending = task->oldest;
     uint32_t count = 0;
     uint32_t left_out = 0;
 
-    cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "name", cpti_task_plan(task)->frame_name);
-    cpti_json_text_string(text, "state", cpt_bytes_of("waits"));
+    cpti_json_open(text, NULL, '{');
+    cpti_json_bytes(text, "name", cpti_task_plan(task)->frame_name);
+    cpti_json_bytes(text, "state", cpt_bytes_of("waits"));
     if (task->timeout != NULL) {
-        cpti_json_text_flag(text, "timeout", true);
+        cpti_json_bool(text, "timeout", true);
     }
-    cpti_json_text_open(text, "for", '[');
+    cpti_json_open(text, "for", '[');
     for (; pending != NULL; pending = pending->next) {
         if (pending->await_number != task->await_number) {
             continue;
@@ -212,14 +211,14 @@ static void write_waiting(struct snapshot *snapshot, const struct cpt_task *task
             left_out++;
         }
     }
-    cpti_json_text_close(text, ']');
+    cpti_json_close(text);
     if (left_out != 0) {
-        cpti_json_text_number(text, "left_out", left_out);
+        cpti_json_unsigned(text, "left_out", left_out);
     }
     if (task->wanted_count < count) {
-        cpti_json_text_number(text, "wanted", task->wanted_count);
+        cpti_json_unsigned(text, "wanted", task->wanted_count);
     }
-    cpti_json_text_close(text, '}');
+    cpti_json_close(text);
 }
 
 /* --- Tasks that do not wait --- */
@@ -260,16 +259,16 @@ static void write_runnable(struct snapshot *snapshot, const struct cpt_request *
             ? atomic_load_explicit(&request->records[number].start_ns,
                                    memory_order_relaxed)
             : 0;
-    struct cpti_json_text *text = snapshot->text;
+    struct cpti_json *text = snapshot->text;
 
-    cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "name", request->plan->tasks[number].frame_name);
-    cpti_json_text_string(text, "state",
-                          cpt_bytes_of(request->records == NULL ? "runnable"
-                                       : start_ns != 0          ? "runs"
-                                                                : "queued"));
+    cpti_json_open(text, NULL, '{');
+    cpti_json_bytes(text, "name", request->plan->tasks[number].frame_name);
+    cpti_json_bytes(text, "state",
+                    cpt_bytes_of(request->records == NULL ? "runnable"
+                                 : start_ns != 0          ? "runs"
+                                                          : "queued"));
     write_since(snapshot, start_ns);
-    cpti_json_text_close(text, '}');
+    cpti_json_close(text);
 }
 
 /* --- A run --- */
@@ -282,7 +281,7 @@ static void write_tasks(struct snapshot *snapshot, const struct cpt_request *req
                                : NUMBERS_SEEN_MAX;
     uint64_t told_count = 0;
 
-    cpti_json_text_open(snapshot->text, "tasks", '[');
+    cpti_json_open(snapshot->text, "tasks", '[');
     if (is_shared) {
         const struct cpt_task *task = NULL;
 
@@ -299,10 +298,10 @@ static void write_tasks(struct snapshot *snapshot, const struct cpt_request *req
             write_runnable(snapshot, request, i);
         }
     }
-    cpti_json_text_close(snapshot->text, ']');
+    cpti_json_close(snapshot->text);
     if (told_count > CPTI_SNAPSHOT_TASKS_MAX) {
-        cpti_json_text_number(snapshot->text, "tasks_left_out",
-                              told_count - CPTI_SNAPSHOT_TASKS_MAX);
+        cpti_json_unsigned(snapshot->text, "tasks_left_out",
+                           told_count - CPTI_SNAPSHOT_TASKS_MAX);
     }
 }
 
@@ -315,7 +314,7 @@ static void write_holds(struct snapshot *snapshot, const struct cpt_request *req
     if (LIST_EMPTY(&request->held_locks)) {
         return;
     }
-    cpti_json_text_open(snapshot->text, "holds", '[');
+    cpti_json_open(snapshot->text, "holds", '[');
     LIST_FOREACH(at, &request->held_locks, link)
     {
         const struct cpti_held *held =
@@ -324,13 +323,13 @@ static void write_holds(struct snapshot *snapshot, const struct cpt_request *req
         if (left-- == 0) {
             break;
         }
-        cpti_json_text_open(snapshot->text, NULL, '{');
+        cpti_json_open(snapshot->text, NULL, '{');
         write_resource(snapshot->text, held->resource);
-        cpti_json_text_string(snapshot->text, "task",
-                              request->plan->tasks[held->task].frame_name);
-        cpti_json_text_close(snapshot->text, '}');
+        cpti_json_bytes(snapshot->text, "task",
+                        request->plan->tasks[held->task].frame_name);
+        cpti_json_close(snapshot->text);
     }
-    cpti_json_text_close(snapshot->text, ']');
+    cpti_json_close(snapshot->text);
 }
 
 static void write_run(struct snapshot *snapshot, struct cpt_request *request)
@@ -348,7 +347,7 @@ static void write_run(struct snapshot *snapshot, struct cpt_request *request)
     }
 }
 
-void cpti_snapshot_write(struct cpt_request *request, struct cpti_json_text *text)
+void cpti_snapshot_write(struct cpt_request *request, struct cpti_json *text)
 {
     struct snapshot snapshot = {.text = text, .now_ns = cpti_snapshot_now(request)};
 

@@ -4,7 +4,7 @@
 #ifndef CPT_SNAPSHOT_H
 #define CPT_SNAPSHOT_H
 
-#include "framework/graph/json_text.h"
+#include "cpt/base/json_text.h"
 #include "framework/run/request.h"
 
 #include <time.h>
@@ -30,6 +30,6 @@ static inline uint64_t cpti_snapshot_now(const struct cpt_request *request)
 
 /* Writes the members `tasks`, `tasks_left_out` and `holds` of @request to @text. The
  * caller knows that it is not freed meanwhile, and has no lock of a request. */
-void cpti_snapshot_write(struct cpt_request *request, struct cpti_json_text *text);
+void cpti_snapshot_write(struct cpt_request *request, struct cpti_json *text);
 
 #endif

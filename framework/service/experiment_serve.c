@@ -11,7 +11,7 @@
  */
 #include "framework/service/rules/experiment.h"
 
-#include "framework/graph/json_text.h"
+#include "cpt/base/json_text.h"
 #include "framework/run/deadline.h"
 #include "framework/run/delay.h"
 #include "framework/service/method.h"
@@ -377,7 +377,7 @@ void cpti_experiment_end(struct cpti_serving *serving)
 
 /* --- Shown --- */
 
-void cpti_experiment_write(struct cpt_service *service, struct cpti_json_text *text)
+void cpti_experiment_write(struct cpt_service *service, struct cpti_json *text)
 {
     struct cpti_experiment *experiment = &service->experiment;
     const uint64_t now_ns = cpt_clock_now_ns(service->options.clock);
@@ -387,16 +387,16 @@ void cpti_experiment_write(struct cpt_service *service, struct cpti_json_text *t
         const struct cpti_experiment_run *run = experiment->run;
         const uint64_t end_ns = run->begin_ns + run->wanted.total_ns;
 
-        cpti_json_text_open(text, "experiment", '{');
+        cpti_json_open(text, "experiment", '{');
         if (run->wanted.is_on) {
-            cpti_json_text_string(text, "state", cpt_bytes_of(stop_words[run->stop]));
-            cpti_json_text_string(text, "frame", cpti_experiment_turn(run, now_ns));
-            cpti_json_text_number(text, "delta_us", run->wanted.delta_ns / 1000);
-            cpti_json_text_number(text, "left_s",
-                                  end_ns > now_ns ? (end_ns - now_ns) / 1000000000 : 0);
+            cpti_json_bytes(text, "state", cpt_bytes_of(stop_words[run->stop]));
+            cpti_json_bytes(text, "frame", cpti_experiment_turn(run, now_ns));
+            cpti_json_unsigned(text, "delta_us", run->wanted.delta_ns / 1000);
+            cpti_json_unsigned(text, "left_s",
+                               end_ns > now_ns ? (end_ns - now_ns) / 1000000000 : 0);
         }
-        cpti_json_text_number(text, "obeys_us", run->wanted.asked_ns_max / 1000);
-        cpti_json_text_close(text, '}');
+        cpti_json_unsigned(text, "obeys_us", run->wanted.asked_ns_max / 1000);
+        cpti_json_close(text);
     }
     cpti_lock_release(&experiment->lock);
 }

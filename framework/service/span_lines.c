@@ -43,7 +43,7 @@ struct note {
 };
 
 struct writer {
-    struct cpti_json_text *text;
+    struct cpti_json *text;
     const struct cpti_span_item *item;
     char trace_id[TRACE_BYTES];
     struct note note;
@@ -130,27 +130,27 @@ static void note_time(struct run *run, const char *key, uint64_t ns)
 
 /* --- Spans --- */
 
-static void put_attribute(struct cpti_json_text *text, const char *key,
-                          const char *type, struct cpt_bytes value)
+static void put_attribute(struct cpti_json *text, const char *key, const char *type,
+                          struct cpt_bytes value)
 {
-    cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "key", cpt_bytes_of(key));
-    cpti_json_text_open(text, "value", '{');
-    cpti_json_text_string(text, type, value);
-    cpti_json_text_close(text, '}');
-    cpti_json_text_close(text, '}');
+    cpti_json_open(text, NULL, '{');
+    cpti_json_bytes(text, "key", cpt_bytes_of(key));
+    cpti_json_open(text, "value", '{');
+    cpti_json_bytes(text, type, value);
+    cpti_json_close(text);
+    cpti_json_close(text);
 }
 
-static void put_id(struct cpti_json_text *text, const char *key, uint64_t id)
+static void put_id(struct cpti_json *text, const char *key, uint64_t id)
 {
     char digits[ID_BYTES];
 
     (void)snprintf(digits, sizeof digits, "%016" PRIx64, id);
-    cpti_json_text_string(text, key, cpt_bytes_of(digits));
+    cpti_json_bytes(text, key, cpt_bytes_of(digits));
 }
 
 /* 0: none. */
-static void put_id_attribute(struct cpti_json_text *text, const char *key, uint64_t id)
+static void put_id_attribute(struct cpti_json *text, const char *key, uint64_t id)
 {
     char digits[ID_BYTES] = "";
 
@@ -160,7 +160,7 @@ static void put_id_attribute(struct cpti_json_text *text, const char *key, uint6
     put_attribute(text, key, "stringValue", cpt_bytes_of(digits));
 }
 
-static void put_number(struct cpti_json_text *text, const char *key, uint64_t number)
+static void put_number(struct cpti_json *text, const char *key, uint64_t number)
 {
     char digits[24];
 
@@ -177,7 +177,7 @@ static void put_time(const struct writer *writer, const char *key, uint64_t ns)
     (void)snprintf(digits, sizeof digits, "%" PRIu64,
                    item->start_unix_ns +
                        (ns > item->arrival_ns ? ns - item->arrival_ns : 0));
-    cpti_json_text_string(writer->text, key, cpt_bytes_of(digits));
+    cpti_json_bytes(writer->text, key, cpt_bytes_of(digits));
 }
 
 /* Names are "service: part". */
@@ -203,23 +203,23 @@ struct span {
 /* Up to its attributes, of which the note is the first. */
 static void open_span(const struct writer *writer, const struct span *span)
 {
-    struct cpti_json_text *text = writer->text;
+    struct cpti_json *text = writer->text;
 
-    cpti_json_text_open(text, NULL, '{');
-    cpti_json_text_string(text, "traceId", cpt_bytes_of(writer->trace_id));
+    cpti_json_open(text, NULL, '{');
+    cpti_json_bytes(text, "traceId", cpt_bytes_of(writer->trace_id));
     put_id(text, "spanId", span->id);
     if (writer->item->tracestate.bytes != 0) {
-        cpti_json_text_string(text, "traceState", writer->item->tracestate);
+        cpti_json_bytes(text, "traceState", writer->item->tracestate);
     }
     if (span->parent_id != 0) {
         put_id(text, "parentSpanId", span->parent_id);
     }
-    cpti_json_text_string(text, "name", part_of(span->name));
-    cpti_json_text_number(text, "kind", (uint64_t)span->kind);
+    cpti_json_bytes(text, "name", part_of(span->name));
+    cpti_json_unsigned(text, "kind", (uint64_t)span->kind);
     put_time(writer, "startTimeUnixNano", span->start_ns);
     put_time(writer, "endTimeUnixNano",
              span->end_ns > span->start_ns ? span->end_ns : span->start_ns);
-    cpti_json_text_open(text, "attributes", '[');
+    cpti_json_open(text, "attributes", '[');
     if (!writer->note.is_full) {
         put_attribute(text, CPTI_SPAN_NOTE_KEY, "stringValue",
                       (struct cpt_bytes){writer->note.text, writer->note.bytes});
@@ -228,15 +228,15 @@ static void open_span(const struct writer *writer, const struct span *span)
 
 static void close_span(const struct writer *writer, bool is_failed)
 {
-    struct cpti_json_text *text = writer->text;
+    struct cpti_json *text = writer->text;
 
-    cpti_json_text_close(text, ']');
+    cpti_json_close(text);
     if (is_failed) {
-        cpti_json_text_open(text, "status", '{');
-        cpti_json_text_number(text, "code", FAILED_STATUS);
-        cpti_json_text_close(text, '}');
+        cpti_json_open(text, "status", '{');
+        cpti_json_unsigned(text, "code", FAILED_STATUS);
+        cpti_json_close(text);
     }
-    cpti_json_text_close(text, '}');
+    cpti_json_close(text);
 }
 
 /* --- Tasks and their waits --- */
@@ -564,8 +564,7 @@ static void write_request(struct run *run)
     write_answer(run, item->answered_by);
 }
 
-void cpti_span_lines_write(const struct cpti_span_item *item,
-                           struct cpti_json_text *lines)
+void cpti_span_lines_write(const struct cpti_span_item *item, struct cpti_json *lines)
 {
     struct writer writer = {.text = lines, .item = item};
     struct cpt_request *request = item->serving->request;
@@ -576,29 +575,27 @@ void cpti_span_lines_write(const struct cpti_span_item *item,
 
     run.span_id = id_of(&run, CPTI_SPAN_OF_REQUEST);
     memcpy(writer.trace_id, item->traceparent + 3, TRACE_BYTES - 1);
-    lines->needs_comma = false;
-    cpti_json_text_open(lines, NULL, '{');
-    cpti_json_text_open(lines, "resourceSpans", '[');
-    cpti_json_text_open(lines, NULL, '{');
-    cpti_json_text_open(lines, "resource", '{');
-    cpti_json_text_open(lines, "attributes", '[');
+    cpti_json_open(lines, NULL, '{');
+    cpti_json_open(lines, "resourceSpans", '[');
+    cpti_json_open(lines, NULL, '{');
+    cpti_json_open(lines, "resource", '{');
+    cpti_json_open(lines, "attributes", '[');
     put_attribute(lines, "service.name", "stringValue",
                   cpt_bytes_of(item->serving->service->name));
-    cpti_json_text_close(lines, ']');
-    cpti_json_text_close(lines, '}');
-    cpti_json_text_open(lines, "scopeSpans", '[');
-    cpti_json_text_open(lines, NULL, '{');
-    cpti_json_text_open(lines, "scope", '{');
-    cpti_json_text_string(lines, "name", cpt_bytes_of("cpt"));
-    cpti_json_text_close(lines, '}');
-    cpti_json_text_open(lines, "spans", '[');
+    cpti_json_close(lines);
+    cpti_json_close(lines);
+    cpti_json_open(lines, "scopeSpans", '[');
+    cpti_json_open(lines, NULL, '{');
+    cpti_json_open(lines, "scope", '{');
+    cpti_json_bytes(lines, "name", cpt_bytes_of("cpt"));
+    cpti_json_close(lines);
+    cpti_json_open(lines, "spans", '[');
     write_request(&run);
     write_tasks_and_calls(&run);
-    cpti_json_text_close(lines, ']');
-    cpti_json_text_close(lines, '}');
-    cpti_json_text_close(lines, ']');
-    cpti_json_text_close(lines, '}');
-    cpti_json_text_close(lines, ']');
-    cpti_json_text_close(lines, '}');
-    cpti_json_text_end(lines);
+    cpti_json_close(lines);
+    cpti_json_close(lines);
+    cpti_json_close(lines);
+    cpti_json_close(lines);
+    cpti_json_close(lines);
+    cpti_json_close(lines);
 }

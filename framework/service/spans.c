@@ -136,7 +136,7 @@ static void release_item(struct cpti_log_item *item)
     cpti_request_free(((struct cpti_span_item *)item)->serving->request);
 }
 
-static void write_line(const struct cpti_log_item *item, struct cpti_json_text *lines)
+static void write_line(const struct cpti_log_item *item, struct cpti_json *lines)
 {
     cpti_span_lines_write((const struct cpti_span_item *)item, lines);
 }

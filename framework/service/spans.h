@@ -5,7 +5,7 @@
 #define CPT_SPANS_H
 
 #include "framework/cpt_rpc.h"
-#include "framework/graph/json_text.h"
+#include "cpt/base/json_text.h"
 #include "framework/service/log/log_queue.h"
 #include "wire/cpt_metadata.h"
 
@@ -53,7 +53,6 @@ struct cpt_bytes cpti_spans_traceparent(const struct cpt_request *request,
                                         char text[CPT_TRACEPARENT_BYTES + 1]);
 
 /* Writes the spans of @item as a line; span_lines.c. Threads: the queue's. */
-void cpti_span_lines_write(const struct cpti_span_item *item,
-                           struct cpti_json_text *lines);
+void cpti_span_lines_write(const struct cpti_span_item *item, struct cpti_json *lines);
 
 #endif

@@ -18,7 +18,7 @@
 #include "framework/service/log/log_queue.h"
 
 #include "cpt/base/now.h"
-#include "framework/graph/json_text.h"
+#include "cpt/base/json_text.h"
 #include "framework/pool/lock.h"
 #include "framework/service/log/log_write.h"
 #include "wire/cpt_graph_log.h"
@@ -69,7 +69,7 @@ struct cpt_log_queue {
 
     /* The thread's own. */
     struct cpt_log_block *block; /* of paths or graphs … */
-    struct cpti_json_text lines; /* … or lines of spans, in place of a block */
+    struct cpti_json lines;      /* … or lines of spans, in place of a block */
     size_t line_count;
     uint64_t taken_ns;  /* when the first one of the records now written came … */
     uint64_t oldest_ns; /* … and of the block, at the latest */
@@ -195,12 +195,12 @@ static size_t block_count(const struct cpt_log_queue *queue)
 /* Their bytes, good until the next record. The next one begins a block. */
 static struct cpt_bytes block_finish(struct cpt_log_queue *queue)
 {
-    const struct cpt_bytes bytes = {queue->lines.data, queue->lines.bytes};
+    const struct cpt_bytes bytes = {queue->lines.data, queue->lines.used};
 
     if (!is_lines(queue)) {
         return cpt_log_block_finish(queue->block);
     }
-    queue->lines.bytes = 0;
+    queue->lines.used = 0;
     queue->line_count = 0;
     return bytes;
 }
@@ -275,12 +275,12 @@ static void write_record(struct cpt_log_queue *queue, const struct cpti_log_item
 /* Adds the line; false: it does not fit behind the others. */
 static bool add_line(struct cpt_log_queue *queue, const struct cpti_log_item *item)
 {
-    struct cpti_json_text *lines = &queue->lines;
-    const struct cpti_json_mark mark = cpti_json_text_mark(lines);
+    struct cpti_json *lines = &queue->lines;
+    const struct cpti_json_mark mark = cpti_json_mark(lines);
 
     item->write_line(item, lines);
     if (lines->is_full) {
-        cpti_json_text_cut(lines, mark);
+        cpti_json_cut(lines, mark);
         return false;
     }
     queue->line_count++;
@@ -291,7 +291,7 @@ static void write_line(struct cpt_log_queue *queue, const struct cpti_log_item *
 {
     bool is_added = false;
 
-    if (queue->lines.bytes >= LINES_BYTES) {
+    if (queue->lines.used >= LINES_BYTES) {
         hand_over(queue);
     }
     is_added = add_line(queue, item);
@@ -307,9 +307,8 @@ static void write_line(struct cpt_log_queue *queue, const struct cpti_log_item *
         queue->oldest_ns = queue->taken_ns;
     }
     if (queue->line_count == 0 && queue->lines.capacity > LINES_BYTES_KEPT) {
-        cpti_json_text_deinit(&queue->lines);
-        cpti_json_text_init(&queue->lines, queue->alloc,
-                            cpt_memory_part(LINES_BYTES_MAX, LOG_MEMORY_PART));
+        cpti_json_deinit(&queue->lines);
+        queue->lines.capacity = 0;
     }
 }
 
@@ -498,7 +497,7 @@ bool cpti_log_queue_is_of(const struct cpt_log_queue *queue, unsigned content)
 static void free_parts(struct cpt_log_queue *queue)
 {
     cpt_log_block_free(queue->block);
-    cpti_json_text_deinit(&queue->lines);
+    cpti_json_deinit(&queue->lines);
     (void)pthread_cond_destroy(&queue->has_change);
     (void)pthread_cond_destroy(&queue->has_flushed);
     cpti_lock_deinit(&queue->lock);
@@ -534,8 +533,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     cpti_cond_init(&queue->has_change);
     cpti_cond_init(&queue->has_flushed);
     queue->content = options->content;
-    cpti_json_text_init(&queue->lines, options->alloc,
-                        cpt_memory_part(LINES_BYTES_MAX, LOG_MEMORY_PART));
+    queue->lines.alloc = options->alloc;
+    queue->lines.bytes_max = cpt_memory_part(LINES_BYTES_MAX, LOG_MEMORY_PART);
     queue->block = options->content == CPT_LOG_GRAPHS
                        ? cpt_graph_log_block_new(options->alloc, 0)
                        : cpt_log_block_new(options->alloc, 0);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-struct cpti_json_text;
+struct cpti_json;
 
 /* A record and what it borrows from. The caller owns the memory until `release`. */
 struct cpti_log_item {
@@ -24,7 +24,7 @@ struct cpti_log_item {
                          const struct cpt_alloc *alloc, unsigned char **data,
                          size_t *bytes);
     /* Of a line: adds it. On the queue's thread. NULL: it is no line. */
-    void (*write_line)(const struct cpti_log_item *item, struct cpti_json_text *lines);
+    void (*write_line)(const struct cpti_log_item *item, struct cpti_json *lines);
     void (*release)(struct cpti_log_item *item); /* called once, on any thread */
 };
 

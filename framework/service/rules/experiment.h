@@ -36,7 +36,7 @@
 
 struct cpt_inbound;
 struct cpt_service;
-struct cpti_json_text;
+struct cpti_json;
 struct cpti_serving;
 
 enum {
@@ -171,6 +171,6 @@ void cpti_experiment_begin(struct cpti_serving *serving);
 void cpti_experiment_end(struct cpti_serving *serving);
 
 /* What the service is doing, as member "experiment"; nothing if there is none. */
-void cpti_experiment_write(struct cpt_service *service, struct cpti_json_text *text);
+void cpti_experiment_write(struct cpt_service *service, struct cpti_json *text);
 
 #endif
