@@ -26,6 +26,9 @@ enum cpti_exit {
     CPTI_EXIT_CONDITION = 3 /* the condition of --fail-if holds, or a rule is broken */
 };
 
+/* What comes of @next, which is done if all went well before, in @status. */
+#define CPTI_THEN(status, next) ((status) == CPTI_EXIT_DONE ? (next) : (status))
+
 /* The last of two statuses that is not CPTI_EXIT_DONE: for work that goes on after a
  * failure. */
 static inline int cpti_exit_last(int status, int next)

@@ -446,9 +446,7 @@ int cpti_folders_open(struct cpti_arguments *arguments)
         return cpti_failed("out of memory");
     }
     status = find_all(arguments, folders);
-    if (status == CPTI_EXIT_DONE) {
-        status = replace(arguments, folders);
-    }
+    status = CPTI_THEN(status, replace(arguments, folders));
     for (size_t i = 0; i < count; i++) {
         deinit(&folders[i].logs);
         deinit(&folders[i].pending);

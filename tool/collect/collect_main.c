@@ -13,9 +13,7 @@ int main(int count, char **words)
         cpti_arguments_init(&arguments, &cpti_command_collect,
                             count > 0 ? (size_t)count - 1 : 0, words + (count > 0));
 
-    if (exit_status == CPTI_EXIT_DONE) {
-        exit_status = cpti_command_collect.run(&arguments);
-    }
+    exit_status = CPTI_THEN(exit_status, cpti_command_collect.run(&arguments));
     cpti_arguments_deinit(&arguments);
     return cpti_finish(exit_status);
 }

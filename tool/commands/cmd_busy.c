@@ -447,9 +447,7 @@ static int print(const struct busy *busy, size_t row_max)
         status = cpti_relation_print(&groups_view, &groups, groups.count);
         (void)printf("\n");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_relation_print(&busy->view, &frames, most);
-    }
+    status = CPTI_THEN(status, cpti_relation_print(&busy->view, &frames, most));
     if (is_for_people && rest_count(busy, most) != 0) {
         (void)printf("%zu more row%s: %s ms normalised\n", rest_count(busy, most),
                      rest_count(busy, most) == 1 ? "" : "s",
@@ -522,12 +520,8 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_view_read(arguments, &relation,
                                 busy.by != NULL ? NULL : SHOWN_OF_ALL, &busy.view);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_kept_selection(arguments, &busy.kept.selection);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = gather(&busy);
-    }
+    status = CPTI_THEN(status, cpti_kept_selection(arguments, &busy.kept.selection));
+    status = CPTI_THEN(status, gather(&busy));
     cpti_kept_selection_free(busy.kept.selection);
     return status;
 }

@@ -87,9 +87,8 @@ static int read_ports(const struct cpti_arguments *arguments,
     uint64_t grpc_port = 0;
     int status = cpti_whole_number(arguments, "port", 0, UINT16_MAX, &port);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "grpc-port", 0, UINT16_MAX, &grpc_port);
-    }
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "grpc-port", 0, UINT16_MAX, &grpc_port));
     options->address = cpti_value(arguments, "listen");
     options->port = (uint16_t)port;
     options->has_grpc = cpti_has(arguments, "grpc-port");
@@ -104,19 +103,13 @@ static int read_live(const struct cpti_arguments *arguments,
     uint64_t spans_max = 0;
     int status = read_time(arguments, "quiet", &live->quiet_ns);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_time(arguments, "age", &live->age_ns);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_megabytes(arguments, "memory", &bytes_max);
-    }
+    status = CPTI_THEN(status, read_time(arguments, "age", &live->age_ns));
+    status = CPTI_THEN(status, read_megabytes(arguments, "memory", &bytes_max));
     if (status == CPTI_EXIT_DONE && cpti_has(arguments, "trace-spans")) {
         status =
             cpti_whole_number(arguments, "trace-spans", 1, CPTI_SPANS_MAX, &spans_max);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_share(arguments, &live->share);
-    }
+    status = CPTI_THEN(status, read_share(arguments, &live->share));
     live->bytes_max = (size_t)bytes_max;
     live->spans_max = (size_t)spans_max;
     return status;
@@ -132,15 +125,12 @@ static int read_log(const struct cpti_arguments *arguments,
     log->struct_bytes = sizeof *log;
     log->directory = cpti_value(arguments, "output");
     log->name = name != NULL ? name : "spans";
-    if (status == CPTI_EXIT_DONE) {
-        status = read_time(arguments, "file-age", &log->file_age_ns_max);
-    }
+    status = CPTI_THEN(status, read_time(arguments, "file-age", &log->file_age_ns_max));
     if (status == CPTI_EXIT_DONE && cpti_has(arguments, "keep-files")) {
         status = cpti_whole_number(arguments, "keep-files", 1, UINT32_MAX, &files);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_megabytes(arguments, "keep-size", &log->kept_bytes_max);
-    }
+    status =
+        CPTI_THEN(status, read_megabytes(arguments, "keep-size", &log->kept_bytes_max));
     log->kept_file_count_max = (size_t)files;
     if (status == CPTI_EXIT_DONE && log->directory == NULL) {
         status = cpti_usage("'cpt collect' needs --output FOLDER for its path logs");
@@ -236,12 +226,8 @@ static int run(const struct cpti_arguments *arguments)
     struct cpti_collect_options options = {0};
     int status = read_ports(arguments, &options);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_live(arguments, &options.live);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_log(arguments, &options.log);
-    }
+    status = CPTI_THEN(status, read_live(arguments, &options.live));
+    status = CPTI_THEN(status, read_log(arguments, &options.log));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

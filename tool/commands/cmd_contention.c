@@ -390,9 +390,7 @@ static int run(const struct cpti_arguments *arguments)
     if (all.by != NULL) {
         status = find_owners(&all, arguments);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_arguments(&gather, arguments, &is_usable);
-    }
+    status = CPTI_THEN(status, cpti_gather_arguments(&gather, arguments, &is_usable));
     if (is_usable && gather.met_tree) {
         status = cpti_failed("a tree does not say who held what: give the logs");
     } else if (is_usable) {

@@ -460,16 +460,12 @@ static int init_command(struct culprit_command *command)
     command->seed = selection->seed;
     command->sets[1].selection = *selection;
     command->kind = cpti_culprit_kind_of(cpti_value(arguments, "by"), &command->key);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &cpti_culprit_rows, NULL, &command->view);
-    }
+    status = CPTI_THEN(
+        status, cpti_view_read(arguments, &cpti_culprit_rows, NULL, &command->view));
     command->rows_max = cpti_view_rows(&command->view, SIZE_MAX, ROWS_DEFAULT);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &command->bytes_max);
-    }
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     return status == CPTI_EXIT_DONE ? find_sets(command) : status;
 }
 
@@ -598,9 +594,7 @@ static int run(const struct cpti_arguments *arguments)
     struct culprit_command command = {.arguments = arguments};
     int status = init_command(&command);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = judge(&command);
-    }
+    status = CPTI_THEN(status, judge(&command));
     for (unsigned i = 0; i < 2; i++) {
         cpti_request_set_deinit(&command.sets[i]);
         cpti_graph_logs_deinit(&command.logs[i]);

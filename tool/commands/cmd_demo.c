@@ -297,16 +297,12 @@ static int judge(struct demo *demo)
     for (size_t i = 0; i < ARMS && status == CPTI_EXIT_DONE; i++) {
         gathers[i].selection = &selections[i];
         status = cpti_selection_init(&selections[i], &none);
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_selection_add(&selections[i], "where", arms[i]);
-        }
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_views_init(&views[i], 1U << CPTI_BY_NAME, &gathers[i]);
-        }
+        status =
+            CPTI_THEN(status, cpti_selection_add(&selections[i], "where", arms[i]));
+        status = CPTI_THEN(status,
+                           cpti_views_init(&views[i], 1U << CPTI_BY_NAME, &gathers[i]));
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(gathers, ARMS, paths, 1, false, &is_usable);
-    }
+    status = CPTI_THEN(status, cpti_gather(gathers, ARMS, paths, 1, false, &is_usable));
     if (is_usable) {
         diff = cpti_views_diff(gathers, views, CPTI_BY_NAME);
         status = diff != NULL ? status : CPTI_EXIT_FAILED;
@@ -350,9 +346,7 @@ static int make_load(struct demo *demo)
             (void)fflush(stdout);
         }
         status = load_once(demo, round);
-        if (status == CPTI_EXIT_DONE) {
-            status = judge(demo);
-        }
+        status = CPTI_THEN(status, judge(demo));
     }
     print_latencies(demo);
     free(demo->latencies_ns);
@@ -401,9 +395,8 @@ static int show_profiles(const struct demo *demo)
 
     heading("5. The same as profiles");
     status = write_profile(demo, "arm=control", demo->control_file);
-    if (status == CPTI_EXIT_DONE) {
-        status = write_profile(demo, "arm=treatment", demo->treatment_file);
-    }
+    status =
+        CPTI_THEN(status, write_profile(demo, "arm=treatment", demo->treatment_file));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -603,12 +596,8 @@ static int run_story(struct demo *demo)
                                                     show_diff, show_gains, show_files};
     int status = start_services(demo);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = show_requests(demo);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = make_load(demo);
-    }
+    status = CPTI_THEN(status, show_requests(demo));
+    status = CPTI_THEN(status, make_load(demo));
     cpti_services_end(&demo->services);
     for (size_t i = 0; i < sizeof analyses / sizeof analyses[0] &&
                        status == CPTI_EXIT_DONE && !cpti_stop_asked();
@@ -710,12 +699,8 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE && !cpti_tool_path(demo.tool)) {
         status = cpti_failed("the system does not say where the tool is");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = name_files(&demo);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = name_graphs(&demo, cpti_has(arguments, "graphs"));
-    }
+    status = CPTI_THEN(status, name_files(&demo));
+    status = CPTI_THEN(status, name_graphs(&demo, cpti_has(arguments, "graphs")));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -725,9 +710,8 @@ static int run(const struct cpti_arguments *arguments)
     (void)fprintf(stderr, "cpt: seed %llu\n", (unsigned long long)demo.seed);
     cpti_stop_catch();
     status = write_truth(&demo);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_has(arguments, "serve") ? serve(&demo) : run_story(&demo);
-    }
+    status = CPTI_THEN(status,
+                       cpti_has(arguments, "serve") ? serve(&demo) : run_story(&demo));
     return status;
 }
 

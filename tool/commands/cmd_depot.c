@@ -591,9 +591,7 @@ static int run(const struct cpti_arguments *arguments)
         if (verbs[i].needs_logs && status == CPTI_EXIT_DONE) {
             status = open_depot(&depot, verbs[i].needs_graphs);
         }
-        if (status == CPTI_EXIT_DONE) {
-            status = verbs[i].run(&depot);
-        }
+        status = CPTI_THEN(status, verbs[i].run(&depot));
         cpti_arguments_deinit(&depot.logs);
         free(depot.states);
         return status;

@@ -83,9 +83,7 @@ static int show(struct diff_command *command)
     } else if (status == CPTI_EXIT_DONE) {
         status = cpti_diff_print(&print);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_conditions_say(&command->conditions);
-    }
+    status = CPTI_THEN(status, cpti_conditions_say(&command->conditions));
     cpt_diff_free(diff);
     return status;
 }
@@ -317,15 +315,9 @@ static int init_command(struct diff_command *command,
             arguments, &cpti_diff_relation,
             command->by == CPTI_BY_STACK ? NULL : cpti_diff_shown_by, &command->view);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_diff_filter_init(&command->filter, arguments);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_conditions_init(&command->conditions, arguments);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &command->bytes_max);
-    }
+    status = CPTI_THEN(status, cpti_diff_filter_init(&command->filter, arguments));
+    status = CPTI_THEN(status, cpti_conditions_init(&command->conditions, arguments));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     command->selections[1] = command->selections[0];
     for (size_t i = 0; i < 2; i++) {
         command->gathers[i] =
@@ -333,9 +325,7 @@ static int init_command(struct diff_command *command,
                                  .checks_time = !cpti_has(arguments, "cluster"),
                                  .what = i == 0 ? "base" : "new"};
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = init_views(command);
-    }
+    status = CPTI_THEN(status, init_views(command));
     return status == CPTI_EXIT_DONE ? init_html(command) : status;
 }
 
@@ -396,21 +386,13 @@ static int run_tails(const struct cpti_arguments *arguments)
         }
     }
     status = cpti_tails_init(&tails, arguments);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_conditions_init(&conditions, arguments);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &cpti_tail_relation, NULL, &view);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &print.bytes_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &print.rows_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_tails_gather(&tails, arguments, &is_usable);
-    }
+    status = CPTI_THEN(status, cpti_conditions_init(&conditions, arguments));
+    status =
+        CPTI_THEN(status, cpti_view_read(arguments, &cpti_tail_relation, NULL, &view));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &print.bytes_max));
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "top", 1, UINT64_MAX, &print.rows_max));
+    status = CPTI_THEN(status, cpti_tails_gather(&tails, arguments, &is_usable));
     if (is_usable) {
         const int exit_status = show_tails(&tails, &print);
 

@@ -390,19 +390,13 @@ static int read_plan(const struct cpti_arguments *arguments, struct plan *plan)
     double rate = 0;
     int status = read_one(arguments, "delta", CPTI_UNIT_TIME, 5e6, &plan->delta_ns);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_one(arguments, "within", CPTI_UNIT_NONE, 0.1, &plan->within);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_one(arguments, "frames", CPTI_UNIT_NONE, 1, &plan->frames);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_one(arguments, "rate", CPTI_UNIT_NONE, 0, &rate);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_one(arguments, "probability", CPTI_UNIT_NONE, 0,
-                          &plan->sizing.probability);
-    }
+    status = CPTI_THEN(
+        status, read_one(arguments, "within", CPTI_UNIT_NONE, 0.1, &plan->within));
+    status = CPTI_THEN(status,
+                       read_one(arguments, "frames", CPTI_UNIT_NONE, 1, &plan->frames));
+    status = CPTI_THEN(status, read_one(arguments, "rate", CPTI_UNIT_NONE, 0, &rate));
+    status = CPTI_THEN(status, read_one(arguments, "probability", CPTI_UNIT_NONE, 0,
+                                        &plan->sizing.probability));
     if (status == CPTI_EXIT_DONE && plan->sizing.probability > 1) {
         return cpti_usage("option '--probability' takes a part of 1, such as 0.01");
     }
@@ -467,9 +461,7 @@ static int plan(const struct cpti_arguments *arguments)
     bool is_usable = false;
     int status = read_plan(arguments, &plan);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_operands(arguments, &tree, &is_usable);
-    }
+    status = CPTI_THEN(status, cpti_gather_operands(arguments, &tree, &is_usable));
     if (is_usable && cpt_tree_request_count(tree) < 2) {
         status = cpti_failed("one request does not tell how much requests vary");
     } else if (is_usable) {

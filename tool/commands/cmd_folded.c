@@ -81,9 +81,7 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE && bytes_max != 0 && cpti_has(arguments, "output")) {
         status = cpti_usage("options '--max-bytes' and '--output' exclude each other");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_operands(arguments, &tree, &is_usable);
-    }
+    status = CPTI_THEN(status, cpti_gather_operands(arguments, &tree, &is_usable));
     if (is_usable) {
         status = cpti_exit_last(status, bytes_max != 0 ? print_largest(tree, bytes_max)
                                                        : write_stacks(arguments, tree));

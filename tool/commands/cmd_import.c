@@ -646,9 +646,7 @@ static int run(const struct cpti_arguments *arguments)
             cpti_whole_number(arguments, "trace-limit", 1, TRACE_LIMIT_MAX, &limit_mb);
         import.trace_bytes_max = (size_t)limit_mb * BYTES_PER_MB;
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = check_outputs(arguments);
-    }
+    status = CPTI_THEN(status, check_outputs(arguments));
     if (status == CPTI_EXIT_DONE && output != NULL) {
         import.log = &log;
         status = begin_log(&import, output);

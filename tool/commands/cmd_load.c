@@ -21,9 +21,8 @@ static int run(const struct cpti_arguments *arguments)
     int status =
         cpti_whole_number(arguments, "retry-for", 0, 86400, &load.retry_seconds);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "batch", 1, 1000000, &load.batch_rows);
-    }
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "batch", 1, 1000000, &load.batch_rows));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

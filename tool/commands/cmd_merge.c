@@ -80,9 +80,8 @@ static int merge_file(struct cpt_tree **whole, struct cpti_parts *parts,
             cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
                            "is not a tree; 'cpt aggregate' makes one from a path log");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = add_tree(whole, parts, cpti_input_name(&input), &tree, digest);
-    }
+    status = CPTI_THEN(status,
+                       add_tree(whole, parts, cpti_input_name(&input), &tree, digest));
     cpt_tree_free(tree);
     cpti_input_close(&input);
     return status;

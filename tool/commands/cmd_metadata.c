@@ -316,9 +316,8 @@ static int run(const struct cpti_arguments *arguments)
         return decode(arguments, NULL, cpt_bytes_of(arguments->operands[0]));
     }
     status = cpti_input_open(&input, "-");
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_input_slurp(&input, INPUT_BYTES_MAX, &data, &bytes);
-    }
+    status =
+        CPTI_THEN(status, cpti_input_slurp(&input, INPUT_BYTES_MAX, &data, &bytes));
     if (status == CPTI_EXIT_DONE) {
         status = decode(arguments, cpti_input_name(&input),
                         (struct cpt_bytes){(const char *)data, bytes});

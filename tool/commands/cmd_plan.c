@@ -318,15 +318,10 @@ static int run(const struct cpti_arguments *arguments)
     bool is_usable = false;
     int status = read_options(&command);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &relation, NULL, &command.view);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &command.bytes_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_arguments(&gather, arguments, &is_usable);
-    }
+    status =
+        CPTI_THEN(status, cpti_view_read(arguments, &relation, NULL, &command.view));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &command.bytes_max));
+    status = CPTI_THEN(status, cpti_gather_arguments(&gather, arguments, &is_usable));
     if (is_usable) {
         command.share = cpti_gather_share(&gather);
         status = cpti_exit_last(status, show(&command, gather.tree));

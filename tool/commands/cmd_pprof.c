@@ -147,9 +147,7 @@ static int write_profile(const struct cpti_arguments *arguments,
     if (status == CPTI_EXIT_DONE && options.kind == CPT_PPROF_DRAG) {
         status = check_drags(tree);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_output_open(&output, path);
-    }
+    status = CPTI_THEN(status, cpti_output_open(&output, path));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

@@ -75,15 +75,12 @@ static int read_options(struct precision *precision)
             read_list(arguments, "above", "0.1ms,0.3ms,1ms,3ms,10ms", CPTI_UNIT_TIME,
                       precision->thresholds_ns, &precision->threshold_count);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "pairs", 1, CPT_SAMPLE_PAIRS_MAX, &pairs);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "top", 1, UINT32_MAX, &rows);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "seed", 1, INT64_MAX, &precision->seed);
-    }
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "pairs", 1, CPT_SAMPLE_PAIRS_MAX, &pairs));
+    status =
+        CPTI_THEN(status, cpti_whole_number(arguments, "top", 1, UINT32_MAX, &rows));
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "seed", 1, INT64_MAX, &precision->seed));
     for (size_t i = 0; i < precision->count_count; i++) {
         precision->counts[i] = fmax(1, round(precision->counts[i]));
     }
@@ -516,9 +513,7 @@ static int print_first(void *context, size_t row_max)
     }
     cpti_tree_print(precision->all, NULL);
     status = print_intervals(precision, precision->all);
-    if (status == CPTI_EXIT_DONE) {
-        status = print_false_rows(precision);
-    }
+    status = CPTI_THEN(status, print_false_rows(precision));
     return status == CPTI_EXIT_DONE ? print_rows(precision, row_max) : status;
 }
 
@@ -559,18 +554,11 @@ static int run(const struct cpti_arguments *arguments)
     struct precision precision = {.arguments = arguments};
     int status = read_options(&precision);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &relation, NULL, &precision.shown);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &precision.bytes_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = init_sample(&precision);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = gather_and_show(&precision);
-    }
+    status =
+        CPTI_THEN(status, cpti_view_read(arguments, &relation, NULL, &precision.shown));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &precision.bytes_max));
+    status = CPTI_THEN(status, init_sample(&precision));
+    status = CPTI_THEN(status, gather_and_show(&precision));
     cpt_sample_free(precision.sample);
     cpt_view_free(precision.view);
     free(precision.cells);

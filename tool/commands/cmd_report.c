@@ -511,9 +511,7 @@ static int show(const struct cpti_arguments *arguments, struct report *report)
     if (status == CPTI_EXIT_DONE && !order(report)) {
         status = cpti_failed("out of memory");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_print(&capped);
-    }
+    status = CPTI_THEN(status, cpti_capped_print(&capped));
     free(report->ranks);
     free(report->shown);
     cpti_report_rows_deinit(&report->rows);
@@ -560,9 +558,7 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
     if (status == CPTI_EXIT_DONE && key != NULL) {
         status = cpti_views_cluster(&report->views, key, 1U << report->by, &gather);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_arguments(&gather, arguments, is_usable);
-    }
+    status = CPTI_THEN(status, cpti_gather_arguments(&gather, arguments, is_usable));
     *tree = gather.tree;
     report->tree = gather.tree;
     if (*is_usable) {
@@ -601,15 +597,10 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = read_quantiles(&report, arguments);
     make_relation(&report);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &report.relation, NULL, &report.view);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &report.bytes_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = gather(&report, arguments, &tree, &is_usable);
-    }
+    status = CPTI_THEN(status,
+                       cpti_view_read(arguments, &report.relation, NULL, &report.view));
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &report.bytes_max));
+    status = CPTI_THEN(status, gather(&report, arguments, &tree, &is_usable));
     if (is_usable) {
         status = cpti_exit_last(status, show(arguments, &report));
     }

@@ -477,15 +477,9 @@ static int run(const struct cpti_arguments *arguments)
                                    .context = &slack}};
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &slack.bytes_max);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_kept_selection(arguments, &slack.kept.selection);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = measure(&slack, arguments);
-    }
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &slack.bytes_max));
+    status = CPTI_THEN(status, cpti_kept_selection(arguments, &slack.kept.selection));
+    status = CPTI_THEN(status, measure(&slack, arguments));
     cpti_kept_selection_free(slack.kept.selection);
     return status;
 }

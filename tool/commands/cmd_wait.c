@@ -53,9 +53,7 @@ static int read_question(const struct cpti_arguments *arguments,
     }
     question->fails = condition != NULL;
     status = cpti_get_read(arguments, "requests", &question->get, question->path);
-    if (status == CPTI_EXIT_DONE) {
-        status = join(arguments, "operators-of", question->operators_of);
-    }
+    status = CPTI_THEN(status, join(arguments, "operators-of", question->operators_of));
     if (status == CPTI_EXIT_DONE && question->operators_of[0] != '\0' &&
         strchr(question->operators_of, '=') == NULL) {
         return cpti_usage("'%s' is not SERVICE=HOST:PORT",

@@ -52,9 +52,8 @@ static int run(const struct cpti_arguments *arguments)
         cpt_memory_part((size_t)CACHE_DEFAULT_MB << 20, CACHE_PART) >> 20;
     int status = cpti_whole_number(arguments, "port", 0, UINT16_MAX, &port);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "cache", 1, CACHE_MAX_MB, &cache_mb);
-    }
+    status = CPTI_THEN(
+        status, cpti_whole_number(arguments, "cache", 1, CACHE_MAX_MB, &cache_mb));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

@@ -107,12 +107,8 @@ static int read_command(struct cpti_whatif *whatif,
     const char *best = cpti_value(arguments, "best");
     int status = read_options(whatif, arguments);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_file(whatif, cpti_value(arguments, "terms"));
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_amount(whatif, sweep != NULL ? sweep : "50%");
-    }
+    status = CPTI_THEN(status, read_file(whatif, cpti_value(arguments, "terms")));
+    status = CPTI_THEN(status, read_amount(whatif, sweep != NULL ? sweep : "50%"));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -272,15 +268,9 @@ static int run(const struct cpti_arguments *arguments)
     if (whatif == NULL) {
         return cpti_failed("out of memory");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_kept_selection(arguments, &selection);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_command(whatif, arguments);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = replay(whatif, arguments, selection, bytes_max);
-    }
+    status = CPTI_THEN(status, cpti_kept_selection(arguments, &selection));
+    status = CPTI_THEN(status, read_command(whatif, arguments));
+    status = CPTI_THEN(status, replay(whatif, arguments, selection, bytes_max));
     cpti_kept_selection_free(selection);
     cpti_whatif_free(whatif);
     return status;

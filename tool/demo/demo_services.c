@@ -67,9 +67,8 @@ static int start_service(struct cpti_services *services, unsigned index,
     unsigned port = 0;
     int status = cpti_process_start(&services->processes[index], names[index], words);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_process_line(&services->processes[index], START_MS, line);
-    }
+    status = CPTI_THEN(status,
+                       cpti_process_line(&services->processes[index], START_MS, line));
     if (status == CPTI_EXIT_DONE &&
         sscanf(line, "%*c http://127.0.0.1:%5u", &port) != 1) {
         status = cpti_failed("service %s printed no address: '%s'", names[index],

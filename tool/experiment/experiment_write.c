@@ -91,13 +91,10 @@ static int make_line(struct edit *edit, const struct cpti_arguments *arguments)
         return CPTI_EXIT_DONE;
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (status == CPTI_EXIT_DONE) {
-            status = put_option(edit, arguments, words[i][0], words[i][1]);
-        }
+        status =
+            CPTI_THEN(status, put_option(edit, arguments, words[i][0], words[i][1]));
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = put_option(edit, arguments, "asked", "rate");
-    }
+    status = CPTI_THEN(status, put_option(edit, arguments, "asked", "rate"));
     if (cpti_has(arguments, "burn")) {
         put_clause(edit, "burn", NULL);
     }
@@ -289,15 +286,9 @@ int cpti_experiment_file(const struct cpti_arguments *arguments)
     struct edit edit = {.path = cpti_value(arguments, "write")};
     int status = make_line(&edit, arguments);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_rest(&edit);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = write_next(&edit);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = check(&edit);
-    }
+    status = CPTI_THEN(status, read_rest(&edit));
+    status = CPTI_THEN(status, write_next(&edit));
+    status = CPTI_THEN(status, check(&edit));
     if (status == CPTI_EXIT_DONE && rename(edit.next, edit.path) != 0) {
         status = cpti_failed_at((struct cpti_at){.file = cpti_quoted(edit.path)}, "%s",
                                 strerror(errno));

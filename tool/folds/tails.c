@@ -147,12 +147,8 @@ static int select_parts(struct cpti_tails *tails,
         status = select_set(selection_of(tails, side, (enum cpti_tail_part)part),
                             arguments, side);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = add_term(tails, side, CPTI_TAIL_TAIL, ">=", border_ns);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = add_term(tails, side, CPTI_TAIL_REST, "<", border_ns);
-    }
+    status = CPTI_THEN(status, add_term(tails, side, CPTI_TAIL_TAIL, ">=", border_ns));
+    status = CPTI_THEN(status, add_term(tails, side, CPTI_TAIL_REST, "<", border_ns));
     if (status == CPTI_EXIT_DONE) {
         (void)snprintf(edge, sizeof edge, "< %" PRIu64 "ns and latency >=", border_ns);
         status = add_term(tails, side, CPTI_TAIL_EDGE, edge, edge_ns);
@@ -204,9 +200,8 @@ static int find_borders(struct cpti_tails *tails,
     for (size_t i = first; i <= last && status == CPTI_EXIT_DONE; i++) {
         selections[count] = selection_of(tails, i, CPTI_TAIL_ALL);
         status = select_set(selections[count], arguments, i);
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_selection_add(selections[count], "quantile", term);
-        }
+        status =
+            CPTI_THEN(status, cpti_selection_add(selections[count], "quantile", term));
         count++;
     }
     if (status == CPTI_EXIT_DONE) {

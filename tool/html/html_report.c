@@ -142,9 +142,7 @@ int cpti_html_write(const struct cpti_html_keep *keep, const struct cpti_views *
     size_t bytes = 0;
     int status = make_data(keep, views, by, diff, &json, &bytes);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_output_open(&output, file_name);
-    }
+    status = CPTI_THEN(status, cpti_output_open(&output, file_name));
     if (status != CPTI_EXIT_DONE) {
         goto out;
     }

@@ -481,9 +481,7 @@ int cpti_diff_print(const struct cpti_diff_print *print)
         capped.row_count = rows.count;
         status = find_latencies(print, first.latencies);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_print(&capped);
-    }
+    status = CPTI_THEN(status, cpti_capped_print(&capped));
     cpti_diff_rows_deinit(&rows);
     return status;
 }

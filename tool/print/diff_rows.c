@@ -65,9 +65,7 @@ int cpti_diff_filter_init(struct cpti_diff_filter *filter,
         filter->order = CPTI_DIFF_BY_NAME;
     }
     status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &filter->rows_max);
-    if (status == CPTI_EXIT_DONE) {
-        status = read_max_q(filter, cpti_value(arguments, "max-q"));
-    }
+    status = CPTI_THEN(status, read_max_q(filter, cpti_value(arguments, "max-q")));
     return status == CPTI_EXIT_DONE ? read_min(filter, cpti_value(arguments, "min"))
                                     : status;
 }

@@ -303,10 +303,8 @@ static int show(struct report *report, uint64_t bytes_max)
     if (status == CPTI_EXIT_DONE && report->views.cluster_key != NULL) {
         status = cpti_gain_clusters_finish(&report->clusters);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_cluster_stats(&report->views, CPTI_BY_STACK, report->tree,
-                                    &report->all);
-    }
+    status = CPTI_THEN(status, cpti_cluster_stats(&report->views, CPTI_BY_STACK,
+                                                  report->tree, &report->all));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -347,22 +345,15 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
             return cpti_usage("option '--drag' does not go with '--%s'", others[i]);
         }
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &cpti_gain_relation, NULL, &report.view);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = prepare(&report, arguments, &gather);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_arguments(&gather, arguments, &is_usable);
-    }
+    status = CPTI_THEN(
+        status, cpti_view_read(arguments, &cpti_gain_relation, NULL, &report.view));
+    status = CPTI_THEN(status, prepare(&report, arguments, &gather));
+    status = CPTI_THEN(status, cpti_gather_arguments(&gather, arguments, &is_usable));
     if (is_usable) {
         int last = cpti_views_check(&report.views, &gather);
 
         report.tree = gather.tree;
-        if (last == CPTI_EXIT_DONE) {
-            last = show(&report, bytes_max);
-        }
+        last = CPTI_THEN(last, show(&report, bytes_max));
         status = cpti_exit_last(status, last);
     }
     free(report.rows);

@@ -94,9 +94,8 @@ int cpti_group_report(const struct cpti_arguments *arguments)
         }
     }
     status = cpti_label_groups_init_key(&groups, cpti_value(arguments, "group-by"));
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_label_groups_gather(&groups, arguments, &tree, &is_usable);
-    }
+    status = CPTI_THEN(status,
+                       cpti_label_groups_gather(&groups, arguments, &tree, &is_usable));
     if (is_usable) {
         status = cpti_exit_last(status, print_groups(&groups, tree, &view));
     }

@@ -82,9 +82,7 @@ static int add_range(struct cpti_web_ask *ask, const struct cpti_web_query *quer
     uint64_t max_ns = UINT64_MAX;
     int status = read_ns(query, "min_ns", &min_ns);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_ns(query, "max_ns", &max_ns);
-    }
+    status = CPTI_THEN(status, read_ns(query, "max_ns", &max_ns));
     if (status != CPTI_EXIT_DONE || (min_ns == 0 && max_ns == UINT64_MAX)) {
         return status;
     }
@@ -163,12 +161,8 @@ int cpti_web_ask_init(struct cpti_web_ask *ask, const struct cpti_web_query *que
     ask->side_count = 1;
     ask->gathers[0].selection = &ask->selections[0];
     status = read_options(&ask->selections[0], query);
-    if (status == CPTI_EXIT_DONE) {
-        status = add_range(ask, query);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = add_stack(ask, query);
-    }
+    status = CPTI_THEN(status, add_range(ask, query));
+    status = CPTI_THEN(status, add_stack(ask, query));
     return status == CPTI_EXIT_DONE ? add_sides(ask, query) : status;
 }
 

@@ -161,12 +161,9 @@ static int read_listing(const struct cpti_web_query *query, struct listing *list
     int status = cpti_web_query_check(query, CPTI_WEB_RECORDS_NAMES);
 
     listing->limit = CPTI_WEB_RECORDS_DEFAULT;
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_web_query_number(query, "offset", &listing->offset);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_web_query_number(query, "limit", &listing->limit);
-    }
+    status =
+        CPTI_THEN(status, cpti_web_query_number(query, "offset", &listing->offset));
+    status = CPTI_THEN(status, cpti_web_query_number(query, "limit", &listing->limit));
     if (status == CPTI_EXIT_DONE && listing->limit > CPTI_WEB_RECORDS_MAX) {
         return cpti_usage("parameter 'limit' is at most %d", CPTI_WEB_RECORDS_MAX);
     }
@@ -182,12 +179,8 @@ static int list(const struct cpti_web_query *query, const struct cpti_web_input 
     size_t side;
     int status = cpti_web_ask_init(ask, query);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_listing(query, listing);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_side(query, ask, &side);
-    }
+    status = CPTI_THEN(status, read_listing(query, listing));
+    status = CPTI_THEN(status, read_side(query, ask, &side));
     if (status != CPTI_EXIT_DONE || input == NULL) {
         return status;
     }
@@ -350,8 +343,6 @@ int cpti_web_record_write(const struct cpti_web_query *query,
     int status = cpti_web_query_check(query, CPTI_WEB_RECORD_NAMES);
 
     *is_found = false;
-    if (status == CPTI_EXIT_DONE) {
-        status = read_start(search.id, &start_ns);
-    }
+    status = CPTI_THEN(status, read_start(search.id, &start_ns));
     return status == CPTI_EXIT_DONE ? find(input, &search, start_ns, is_found) : status;
 }

@@ -311,9 +311,7 @@ static int run_route(struct work *work, size_t route, struct cpt_bytes query,
     cpti_messages_to(messages);
     cpti_inputs_end_if(work->is_unwanted);
     status = cpti_web_query_init(&work->query, query);
-    if (status == CPTI_EXIT_DONE) {
-        status = routes[route].answer(work);
-    }
+    status = CPTI_THEN(status, routes[route].answer(work));
     cpti_web_query_deinit(&work->query);
     cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);

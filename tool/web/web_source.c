@@ -238,9 +238,7 @@ static int add_next(struct files *files, const char *path)
         if (stat(own, &about) == 0 && S_ISREG(about.st_mode)) {
             status = add_file(files, own, &about);
         }
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_log_next(own, &next);
-        }
+        status = CPTI_THEN(status, cpti_log_next(own, &next));
         free(own);
     }
     free(next);
@@ -330,9 +328,7 @@ struct cpti_web_source *cpti_web_source_new(const char *const *operands, size_t 
     for (size_t i = 0; i < count && status == CPTI_EXIT_DONE; i++) {
         status = check_operand(source, operands[i]);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_web_source_look(source, &is_changed);
-    }
+    status = CPTI_THEN(status, cpti_web_source_look(source, &is_changed));
     if (status != CPTI_EXIT_DONE) {
         cpti_web_source_free(source);
         return NULL;

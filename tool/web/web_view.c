@@ -61,9 +61,7 @@ static int check(const struct cpti_web_query *query, const struct cpti_web_ask *
 {
     int status = cpti_web_query_check(query, CPTI_WEB_VIEW_NAMES);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = read_by(query, by);
-    }
+    status = CPTI_THEN(status, read_by(query, by));
     if (status == CPTI_EXIT_DONE && cpti_web_query_value(query, "mix") != NULL &&
         ask->side_count == 1) {
         return cpti_usage("parameter 'mix' needs base and new: it compares them as if "
@@ -82,9 +80,7 @@ int cpti_web_view_check(const struct cpti_web_query *query)
         return cpti_failed("out of memory");
     }
     status = cpti_web_ask_init(ask, query);
-    if (status == CPTI_EXIT_DONE) {
-        status = check(query, ask, &by);
-    }
+    status = CPTI_THEN(status, check(query, ask, &by));
     cpti_web_ask_deinit(ask);
     free(ask);
     return status;
@@ -178,9 +174,7 @@ static int make(struct making *making, struct trees *view,
     bool is_usable = false;
     int status = cpti_web_ask_init(&making->ask, query);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = check(query, &making->ask, &view->by);
-    }
+    status = CPTI_THEN(status, check(query, &making->ask, &view->by));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -294,9 +288,7 @@ int cpti_web_view_new(const struct cpti_web_query *query,
         return cpti_failed("out of memory");
     }
     status = make_noting(making, trees, query, input, &notes);
-    if (status == CPTI_EXIT_DONE) {
-        status = write_json(trees, &notes, view);
-    }
+    status = CPTI_THEN(status, write_json(trees, &notes, view));
     cpti_messages_deinit(&notes);
     cpti_mix_deinit(&making->mix);
     cpti_web_ask_deinit(&making->ask);

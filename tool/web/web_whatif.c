@@ -197,12 +197,8 @@ int cpti_web_whatif_write(const struct cpti_web_whatif *whatif,
     for (size_t i = 0; i < query->count && status == CPTI_EXIT_DONE; i++) {
         status = add_parameter(answer, &query->parameters[i]);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whatif_open(answer);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whatif_answer(answer);
-    }
+    status = CPTI_THEN(status, cpti_whatif_open(answer));
+    status = CPTI_THEN(status, cpti_whatif_answer(answer));
     if (status == CPTI_EXIT_DONE) {
         cpti_whatif_json(answer, FRAMES_MAX, file);
     }
@@ -295,9 +291,7 @@ static int put_page(const struct cpti_web_whatif *whatif, struct cpti_whatif *an
                                   : cpti_failed("%s", cpt_status_sentence(copied));
 
     answer->tree = &tree;
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whatif_answer(answer);
-    }
+    status = CPTI_THEN(status, cpti_whatif_answer(answer));
     if (status == CPTI_EXIT_DONE) {
         cpti_whatif_tree_sum(&tree);
         page->answer = answer;
@@ -331,9 +325,7 @@ int cpti_web_whatif_page(const struct cpti_web_whatif *whatif,
     page.slider_count = whatif->slider_count;
     memcpy(sliders, whatif->sliders, sizeof sliders);
     status = read_form(query, answer, sliders, page.slider_count);
-    if (status == CPTI_EXIT_DONE) {
-        status = put_page(whatif, answer, &page, file);
-    }
+    status = CPTI_THEN(status, put_page(whatif, answer, &page, file));
     cpti_whatif_free(answer);
     return status;
 }

@@ -305,9 +305,7 @@ int cpti_whatif_answer(struct cpti_whatif *whatif)
 {
     int status = survey_before(whatif);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = survey_after(whatif);
-    }
+    status = CPTI_THEN(status, survey_after(whatif));
     drop_empty(whatif);
     return status;
 }

@@ -290,9 +290,7 @@ static int print(const struct shown *shown, size_t row_max)
     const bool is_for_people = cpti_view_is_for_people(shown->view);
     int status = is_for_people ? print_head(shown) : CPTI_EXIT_DONE;
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_relation_print(shown->view, &rows, most);
-    }
+    status = CPTI_THEN(status, cpti_relation_print(shown->view, &rows, most));
     if (rows.count > most && is_for_people) {
         (void)printf("%zu more row%s\n", rows.count - most,
                      rows.count - most == 1 ? "" : "s");
