@@ -167,9 +167,7 @@ static int run_trace(struct cpti_assert *assertion, struct spans *spans,
         .id = id, .file = file, .node_id = node_id, .context = spans};
     cpt_status status = cpti_spans_resolve(spans->set, &report);
 
-    if (status == CPT_OK) {
-        status = cpti_spans_walk(spans->set, CPTI_SPANS_EXACT);
-    }
+    status = CPTI_THEN(status, cpti_spans_walk(spans->set, CPTI_SPANS_EXACT));
     if (status == CPT_OK || status == CPT_END) { /* END: it has no root */
         cpti_rule_trace_reset(&assertion->trace);
         status = add_nodes(assertion, spans);

@@ -26,8 +26,9 @@ enum cpti_exit {
     CPTI_EXIT_CONDITION = 3 /* the condition of --fail-if holds, or a rule is broken */
 };
 
-/* What comes of @next, which is done if all went well before, in @status. */
-#define CPTI_THEN(status, next) ((status) == CPTI_EXIT_DONE ? (next) : (status))
+/* What comes of @next, which is done if all went well before, in @status: CPT_OK and
+ * CPTI_EXIT_DONE are both 0. */
+#define CPTI_THEN(status, next) ((status) == 0 ? (next) : (status))
 
 /* The last of two statuses that is not CPTI_EXIT_DONE: for work that goes on after a
  * failure. */

@@ -182,9 +182,7 @@ static cpt_status take_batches(struct cpti_collect_door *door,
     }
     while (status == CPT_OK) {
         status = take_batch(door, batch, is_json, now_ns, rejected, error);
-        if (status == CPT_OK) {
-            status = cpti_batches_next(batches, &batch, error);
-        }
+        status = CPTI_THEN(status, cpti_batches_next(batches, &batch, error));
     }
     if (is_large) {
         end_large(door);
@@ -272,9 +270,7 @@ static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
         cpti_span_totals_add(&door->tally.left, door->spans, &report);
         return CPT_OK;
     }
-    if (status == CPT_OK) {
-        status = cpti_spans_walk(door->spans, CPTI_SPANS_EXACT);
-    }
+    status = CPTI_THEN(status, cpti_spans_walk(door->spans, CPTI_SPANS_EXACT));
     if (status == CPT_OK) {
         cpti_span_totals_add(&door->tally.left, door->spans, &report);
     }
@@ -282,9 +278,8 @@ static cpt_status add(struct cpti_collect_door *door, struct cpt_bytes trace,
         door->tally.left.empty++;
         return CPT_OK;
     }
-    if (status == CPT_OK) {
-        status = cpti_span_records_add(&door->records, door->spans, trace, share);
-    }
+    status = CPTI_THEN(
+        status, cpti_span_records_add(&door->records, door->spans, trace, share));
     if (status == CPT_OK) {
         door->tally.records++;
         cpti_collect_age_note(
@@ -324,9 +319,7 @@ static bool write_ended(struct cpti_collect_door *door, uint64_t now_ns, bool ta
                                    &share) == CPT_OK;
         status = has_ended ? add(door, trace, share) : CPT_OK;
     }
-    if (status == CPT_OK) {
-        status = cpti_span_records_flush(&door->records);
-    }
+    status = CPTI_THEN(status, cpti_span_records_flush(&door->records));
     if (status != CPT_OK) {
         fail(door, status);
     }

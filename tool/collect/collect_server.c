@@ -309,9 +309,7 @@ static cpt_status serve(struct process *process,
     if (status == CPT_OK && options->has_grpc) {
         status = open_grpc(process, options, &grpc_port, error);
     }
-    if (status == CPT_OK) {
-        status = cpt_http_stop_on_signals(server.http, error);
-    }
+    status = CPTI_THEN(status, cpt_http_stop_on_signals(server.http, error));
     if (status != CPT_OK) {
         return status;
     }

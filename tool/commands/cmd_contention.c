@@ -179,15 +179,11 @@ static cpt_status add_wait(struct contention *all, const struct cpt_record *reco
     if (status == CPT_OK && kind != CPT_KIND_OFF_CPU) {
         status = intern(all, labels->holder, &key.names[CULPRIT]);
     }
-    if (status == CPT_OK) {
-        status = add_to(all, &all->culprits, &key, waited);
-    }
+    status = CPTI_THEN(status, add_to(all, &all->culprits, &key, waited));
     if (status == CPT_OK && all->by != NULL) {
         status = add_to_group(all, waited, key.names[CULPRIT] != EMPTY);
     }
-    if (status == CPT_OK) {
-        status = intern(all, victim_of(path, frame), &key.names[VICTIM]);
-    }
+    status = CPTI_THEN(status, intern(all, victim_of(path, frame), &key.names[VICTIM]));
     if (status == CPT_OK && all->has_overlaps && key.names[CULPRIT] != EMPTY &&
         labels->holder_request != 0) {
         cpti_overlaps_add(

@@ -235,9 +235,7 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
         cpti_span_totals_add(&import->totals.left, spans, &report);
         return CPTI_EXIT_DONE;
     }
-    if (status == CPT_OK) {
-        status = show_roots(import, trace, &report);
-    }
+    status = CPTI_THEN(status, show_roots(import, trace, &report));
     if (status != CPT_OK) {
         import->lacked_memory |= status == CPT_NO_MEMORY;
         return cpti_failed("%s", cpt_status_sentence(status));

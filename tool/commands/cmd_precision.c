@@ -103,9 +103,7 @@ static int add_request(void *context, const struct cpt_record *record,
         status = cpt_view_take(precision->view, path);
         path = cpt_view_self(precision->view);
     }
-    if (status == CPT_OK) {
-        status = cpt_sample_add(precision->sample, path, weight);
-    }
+    status = CPTI_THEN(status, cpt_sample_add(precision->sample, path, weight));
     if (status == CPT_LIMIT) {
         return cpti_failed("the requests do not fit into the memory for samples; "
                            "select fewer of them");

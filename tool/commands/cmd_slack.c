@@ -156,15 +156,11 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
         cpt_alloc_array(NULL, NULL, shape->frame_count, sizeof *frames);
     cpt_status status = measures != NULL && frames != NULL ? CPT_OK : CPT_NO_MEMORY;
 
-    if (status == CPT_OK) {
-        status = cpt_dag_measure(dag, measures);
-    }
+    status = CPTI_THEN(status, cpt_dag_measure(dag, measures));
     if (status == CPT_OK && is_too_much(shape, measures)) {
         status = CPT_LIMIT;
     }
-    if (status == CPT_OK) {
-        status = cpt_dag_frames(dag, measures, frames);
-    }
+    status = CPTI_THEN(status, cpt_dag_frames(dag, measures, frames));
     for (uint32_t i = 0; i < shape->frame_count && status == CPT_OK; i++) {
         struct row *row = NULL;
 

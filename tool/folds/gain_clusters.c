@@ -31,9 +31,7 @@ static cpt_status take_drags(struct cpt_path *drags, const struct cpt_path *time
         status =
             cpt_path_frame_add(drags, CPT_FRAME_NONE, cpt_path_frame_name(times, from),
                                cpt_path_frame(times, from)->kind, &frame);
-        if (status == CPT_OK) {
-            status = cpt_path_append_ns(drags, frame, drag_ns);
-        }
+        status = CPTI_THEN(status, cpt_path_append_ns(drags, frame, drag_ns));
     }
     return status;
 }
@@ -57,9 +55,8 @@ static int add_request(void *context, const struct cpt_record *record,
     (void)cpti_cluster_value(record, gains->views->cluster_key, text, &value);
     for (int i = 0; i < CPTI_GAIN_ENDS && is_known && status == CPT_OK; i++) {
         status = cpt_tree_add(gains->trees[i], ends[i], weight);
-        if (status == CPT_OK) {
-            status = cpt_clusters_add(gains->clusters[i], value, ends[i], weight);
-        }
+        status = CPTI_THEN(
+            status, cpt_clusters_add(gains->clusters[i], value, ends[i], weight));
     }
     return cpti_status_exit(status);
 }

@@ -142,9 +142,7 @@ static cpt_status limit_groups(struct cpti_label_groups *groups)
         return CPT_OK;
     }
     for (size_t i = CPTI_LABEL_GROUPS_MAX; i < groups->count; i++) {
-        if (status == CPT_OK) {
-            status = cpt_tree_merge(other->tree, groups->groups[i].tree);
-        }
+        status = CPTI_THEN(status, cpt_tree_merge(other->tree, groups->groups[i].tree));
         other->weight += groups->groups[i].weight;
         cpt_tree_free(groups->groups[i].tree);
     }

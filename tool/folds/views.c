@@ -94,16 +94,11 @@ static int add_request(void *context, const struct cpt_record *record,
             continue;
         }
         status = cpt_view_take(view, path);
-        if (status == CPT_OK) {
-            status = cpt_tree_add(views->self[by], cpt_view_self(view), weight);
-        }
-        if (status == CPT_OK) {
-            status =
-                cpt_tree_add(views->inclusive[by], cpt_view_inclusive(view), weight);
-        }
-        if (status == CPT_OK) {
-            status = add_to_clusters(views, by, value, path, weight);
-        }
+        status = CPTI_THEN(status,
+                           cpt_tree_add(views->self[by], cpt_view_self(view), weight));
+        status = CPTI_THEN(status, cpt_tree_add(views->inclusive[by],
+                                                cpt_view_inclusive(view), weight));
+        status = CPTI_THEN(status, add_to_clusters(views, by, value, path, weight));
     }
     return added_exit(views, status);
 }
@@ -219,9 +214,8 @@ static cpt_status join(void *context, void *part)
             continue;
         }
         status = cpt_tree_merge(views->self[by], more->self[by]);
-        if (status == CPT_OK) {
-            status = cpt_tree_merge(views->inclusive[by], more->inclusive[by]);
-        }
+        status = CPTI_THEN(status,
+                           cpt_tree_merge(views->inclusive[by], more->inclusive[by]));
     }
     return status;
 }

@@ -454,9 +454,7 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
         (void)cpti_printable_to(selection->texts[i], where, sizeof where);
         status = cpt_tree_note(tree, "where", where);
     }
-    if (status == CPT_OK) {
-        status = note_percentiles(selection, tree);
-    }
+    status = CPTI_THEN(status, note_percentiles(selection, tree));
     /* as points in time: "15m" means nothing tomorrow */
     if (status == CPT_OK && selection->since != NULL) {
         status = cpt_tree_note(tree, "from", cpti_utc(selection->since_ns, text));

@@ -293,9 +293,7 @@ static int serve(const struct process *process, const struct cpti_web_options *o
                                         options->port, &bound, &error);
     int exit_status = CPTI_EXIT_DONE;
 
-    if (status == CPT_OK) {
-        status = cpt_http_stop_on_signals(process->http, &error);
-    }
+    status = CPTI_THEN(status, cpt_http_stop_on_signals(process->http, &error));
     if (status != CPT_OK) {
         return print_error(status, &error);
     }

@@ -110,9 +110,7 @@ static cpt_status survey_all(const struct survey *survey)
     for (size_t i = 0; i < set->count && status == CPT_OK; i++) {
         memset(time_ns, 0, frames * sizeof *time_ns);
         status = cpt_whatif_run(survey->plan, i, 1, &survey->latency_ns[i]);
-        if (status == CPT_OK) {
-            status = cpt_whatif_times(survey->plan, i, time_ns);
-        }
+        status = CPTI_THEN(status, cpt_whatif_times(survey->plan, i, time_ns));
         if (status == CPT_OK && survey->tree != NULL) {
             status = cpti_whatif_tree_add(survey->tree, set, survey->plan, i,
                                           set->weight[i] / weights, survey->side);
@@ -251,9 +249,7 @@ static int survey_after(struct cpti_whatif *whatif)
         return exit_status;
     }
     status = survey_plan(whatif, plan);
-    if (status == CPT_OK) {
-        status = note_workers(whatif, plan);
-    }
+    status = CPTI_THEN(status, note_workers(whatif, plan));
     whatif->counts = cpt_whatif_counts(plan);
     if (status == CPT_OK &&
         !cpti_whatif_compare(&whatif->order, whatif->after_ns, true, &whatif->stats)) {

@@ -39,9 +39,7 @@ static cpt_status add(struct writing *writing, const struct cpt_record *record)
     status = cpt_log_block_add(writing->block, data, bytes);
     if (status == CPT_LIMIT) { /* the block is full */
         status = flush(writing);
-        if (status == CPT_OK) {
-            status = cpt_log_block_add(writing->block, data, bytes);
-        }
+        status = CPTI_THEN(status, cpt_log_block_add(writing->block, data, bytes));
     }
     cpt_alloc_free(NULL, data);
     return status;
@@ -94,9 +92,7 @@ int cpti_whatif_log(const struct cpti_whatif_set *set, struct cpt_whatif_plan *p
         for (size_t i = 0; i < set->count && status == CPT_OK; i++) {
             status = add_request(&writing, set, plan, i);
         }
-        if (status == CPT_OK) {
-            status = flush(&writing);
-        }
+        status = CPTI_THEN(status, flush(&writing));
         if (status == CPT_OK || status == CPT_IO) { /* the commit tells the latter */
             exit_status = cpti_output_commit(&writing.output);
         } else {

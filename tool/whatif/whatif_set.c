@@ -74,13 +74,9 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
         return CPT_OK;
     }
     status = grow(set);
-    if (status == CPT_OK) {
-        status = add_entry(set, graph, &set->entry[set->count]);
-    }
-    if (status == CPT_OK) {
-        status = cpt_whatif_add(set->whatif, graph->dag, graph->recorded,
-                                graph->start_unix_ns);
-    }
+    status = CPTI_THEN(status, add_entry(set, graph, &set->entry[set->count]));
+    status = CPTI_THEN(status, cpt_whatif_add(set->whatif, graph->dag, graph->recorded,
+                                              graph->start_unix_ns));
     if (status == CPT_OK) {
         set->weight[set->count] = graph->probability > 0 ? 1 / graph->probability : 1;
         set->recorded_ns[set->count] = cpt_whatif_recorded_ns(set->whatif, set->count);
