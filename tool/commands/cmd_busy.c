@@ -298,71 +298,59 @@ static double rest_of(const struct busy *busy, size_t row_max)
 
 /* --- Columns --- */
 
-enum { NAME, VALUE, REQUESTS, LATENCY, BUSY, OF_BLOCKING, OF_HIDDEN };
+enum { NAME, VALUE, LATENCY, BUSY, OF_BLOCKING, OF_HIDDEN };
 
-static void put_value(const struct busy *busy, const struct group *group,
-                      struct cpti_cell *cell)
+static struct cpti_cell value_cell(const struct busy *busy, const struct group *group)
 {
-    if (busy->by != NULL) {
-        cpti_cell_text(cell, cpt_names_at(busy->names, group->value));
-    }
+    return busy->by != NULL ? cpti_cell_bytes(cpt_names_at(busy->names, group->value))
+                            : cpti_cell_unknown();
 }
 
-static void get_of_group(const void *context, const void *row, unsigned what,
-                         struct cpti_cell *cell)
+static struct cpti_cell get_of_group(const struct cpti_asked *asked)
 {
-    const struct group *group = row;
+    const struct group *group = asked->row;
     const double times[] = {[LATENCY] = group->latency,
                             [BUSY] = group->busy,
                             [OF_BLOCKING] = group->ran[BLOCKING],
                             [OF_HIDDEN] = group->ran[HIDDEN]};
 
-    if (what == VALUE) {
-        put_value(context, group, cell);
-    } else if (what == REQUESTS) {
-        cpti_cell_count(cell, group->weights.count);
-    } else {
-        cpti_cell_number(cell, mean_of(group, times[what]));
-    }
+    return asked->what == VALUE ? value_cell(asked->context, group)
+                                : cpti_cell_number(mean_of(group, times[asked->what]));
 }
 
-static void get_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+static struct cpti_cell get_mean(const struct cpti_asked *asked)
 {
-    const struct cpti_tally_row *own = row;
+    const struct cpti_tally_row *row = asked->row;
     const struct cpt_mean mean =
-        cpti_sums_mean(&own->sums, &group_of_row(context, own)->weights);
+        cpti_sums_mean(&row->sums, &group_of_row(asked->context, row)->weights);
 
-    cpti_mean_cell(&mean, what, cell);
+    return cpti_mean_cell(&mean, asked->what, asked);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct busy *busy = context;
-    const struct cpti_tally_row *own = row;
-    const struct group *group = group_of_row(busy, own);
+    const struct busy *busy = asked->context;
+    const struct cpti_tally_row *row = asked->row;
+    const struct group *group = group_of_row(busy, row);
 
-    switch (what) {
+    switch (asked->what) {
     case NAME:
-        cpti_cell_text(cell, cpt_names_at(busy->names, own->names[FRAME]));
-        return;
+        return cpti_cell_bytes(cpt_names_at(busy->names, row->names[FRAME]));
     case VALUE:
-        put_value(busy, group, cell);
-        return;
+        return value_cell(busy, group);
     default:
-        cpti_cell_number(
-            cell, mean_of(group, own->more[what == OF_HIDDEN ? HIDDEN : BLOCKING]));
+        return cpti_cell_number(
+            mean_of(group, row->more[asked->what == OF_HIDDEN ? HIDDEN : BLOCKING]));
     }
 }
 
 static const struct cpti_column group_columns[] = {
-    {"value", "value", CPTI_COLUMN_NAME, get_of_group, VALUE},
-    {"requests", "requests", CPTI_COLUMN_COUNT, get_of_group, REQUESTS},
-    {"latency_ns", "latency ms", CPTI_COLUMN_NS, get_of_group, LATENCY},
-    {"busy_ns", "busy ms", CPTI_COLUMN_NS, get_of_group, BUSY},
-    {"blocking_ns", "blocking ms", CPTI_COLUMN_NS, get_of_group, OF_BLOCKING},
-    {"hidden_ns", "hidden ms", CPTI_COLUMN_NS, get_of_group, OF_HIDDEN},
+    {"value", "value", CPTI_NAME, get_of_group, VALUE},
+    {"requests", "requests", CPTI_COUNT, CPTI_OF(struct group, weights.count)},
+    {"latency_ns", "latency ms", CPTI_NS, get_of_group, LATENCY},
+    {"busy_ns", "busy ms", CPTI_NS, get_of_group, BUSY},
+    {"blocking_ns", "blocking ms", CPTI_NS, get_of_group, OF_BLOCKING},
+    {"hidden_ns", "hidden ms", CPTI_NS, get_of_group, OF_HIDDEN},
     {0},
 };
 
@@ -370,21 +358,19 @@ static const struct cpti_relation group_relation = {
     "groups", group_columns, "requests,latency_ns,busy_ns,blocking_ns,hidden_ns,value"};
 
 static const struct cpti_column columns[] = {
-    {"name", "task", CPTI_COLUMN_NAME, get, NAME, "the task"},
-    {"value", "value", CPTI_COLUMN_NAME, get, VALUE, "that of --by"},
-    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct cpti_tally_row, request_count), "that have it"},
-    {"normalised_ns", "normalised ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN,
+    {"name", "task", CPTI_NAME, get, NAME, "the task"},
+    {"value", "value", CPTI_NAME, get, VALUE, "that of --by"},
+    {"requests", "requests", CPTI_COUNT, CPTI_OF(struct cpti_tally_row, request_count),
+     "that have it"},
+    {"normalised_ns", "normalised ms", CPTI_NS, get_mean, CPTI_MEAN,
      "its share of the time in which the request ran"},
-    {"low_ns", "from", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_LOW,
-     "the 95 % interval of that"},
-    {"high_ns", "to", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_HIGH},
-    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_mean, CPTI_MEAN_INTERVAL,
+    {"low_ns", "from", CPTI_NS, get_mean, CPTI_MEAN_LOW, "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_NS, get_mean, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_TEXT, get_mean, CPTI_MEAN_INTERVAL,
      "both ends of it, in tables", CPTI_IN_TABLES},
-    {"blocking_ns", "blocking ms", CPTI_COLUMN_NS, get, OF_BLOCKING,
+    {"blocking_ns", "blocking ms", CPTI_NS, get, OF_BLOCKING,
      "in which it ran on the critical path"},
-    {"hidden_ns", "hidden ms", CPTI_COLUMN_NS, get, OF_HIDDEN,
-     "in which it ran off the path"},
+    {"hidden_ns", "hidden ms", CPTI_NS, get, OF_HIDDEN, "in which it ran off the path"},
     {0},
 };
 

@@ -218,61 +218,52 @@ static const char *second_of(uint64_t unix_ns, char text[64])
     return text;
 }
 
-enum { FILE_NAME, MEGABYTES, FROM, TO, HAS_IDS, IS_GRAPHS, LOG };
+enum { FILE_NAME, MEGABYTES, FROM, TO, LOG };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct depot *depot = context;
-    const struct log_state *state = row;
+    const struct depot *depot = asked->context;
+    const struct log_state *state = asked->row;
     const struct cpti_depot_log *log = &state->log;
     const char *name = depot->logs.operands[state - depot->states];
 
-    switch (what) {
+    switch (asked->what) {
     case FILE_NAME:
-        cpti_cell_text(cell, cpt_bytes_of(name));
-        return;
+        return cpti_cell_text(name);
     case MEGABYTES:
-        cpti_cell_format(cell, "%.3f", (double)state->bytes / 1e6);
-        return;
-    case FROM:
-    case TO:
-        if (log->head.record_count > 0) {
-            cpti_cell_text(cell,
-                           cpt_bytes_of(second_of(what == FROM ? log->head.start_min_ns
-                                                               : log->head.start_max_ns,
-                                                  cell->room)));
-        }
-        return;
+        return cpti_cell_format(asked, "%.3f", (double)state->bytes / 1e6);
     case LOG:
-        cpti_cell_format(cell, "%s%s", cpti_quoted(name),
-                         log->is_graphs ? " (graphs)"
-                         : log->has_ids ? ""
-                                        : " (its ids cannot be kept)");
-        return;
+        return cpti_cell_format(asked, "%s%s", cpti_quoted(name),
+                                log->is_graphs ? " (graphs)"
+                                : log->has_ids ? ""
+                                               : " (its ids cannot be kept)");
     default:
-        cpti_cell_count(cell, what == HAS_IDS ? log->has_ids : log->is_graphs);
+        return log->head.record_count == 0
+                   ? cpti_cell_unknown()
+                   : cpti_cell_text(second_of(asked->what == FROM
+                                                  ? log->head.start_min_ns
+                                                  : log->head.start_max_ns,
+                                              asked->room));
     }
 }
 
+#define OF(field) CPTI_OF(struct log_state, field)
+
 static const struct cpti_column columns[] = {
-    {"file", "file", CPTI_COLUMN_NAME, get, FILE_NAME, "the log"},
-    {"records", "records", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct log_state, log.head.record_count), "that it has"},
-    {"bytes", "bytes", CPTI_COLUMN_COUNT, CPTI_COUNT(struct log_state, bytes)},
-    {"megabytes", "MB", CPTI_COLUMN_TEXT, get, MEGABYTES, NULL, CPTI_IN_TABLES},
-    {"start_min_unix_ns", "from ns", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct log_state, log.head.start_min_ns), "when its requests began"},
-    {"start_max_unix_ns", "to ns", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct log_state, log.head.start_max_ns)},
-    {"from", "from", CPTI_COLUMN_TEXT, get, FROM, "the same as a time", CPTI_IN_TABLES},
-    {"to", "to", CPTI_COLUMN_TEXT, get, TO, NULL, CPTI_IN_TABLES},
-    {"has_ids", "ids", CPTI_COLUMN_FLAG, get, HAS_IDS,
+    {"file", "file", CPTI_NAME, get, FILE_NAME, "the log"},
+    {"records", "records", CPTI_COUNT, OF(log.head.record_count), "that it has"},
+    {"bytes", "bytes", CPTI_COUNT, OF(bytes)},
+    {"megabytes", "MB", CPTI_TEXT, get, MEGABYTES, NULL, CPTI_IN_TABLES},
+    {"start_min_unix_ns", "from ns", CPTI_COUNT, OF(log.head.start_min_ns),
+     "when its requests began"},
+    {"start_max_unix_ns", "to ns", CPTI_COUNT, OF(log.head.start_max_ns)},
+    {"from", "from", CPTI_TEXT, get, FROM, "the same as a time", CPTI_IN_TABLES},
+    {"to", "to", CPTI_TEXT, get, TO, NULL, CPTI_IN_TABLES},
+    {"has_ids", "ids", CPTI_FLAG, OF(log.has_ids),
      "whether traces are found without reading it"},
-    {"is_graphs", "graphs", CPTI_COLUMN_FLAG, get, IS_GRAPHS,
+    {"is_graphs", "graphs", CPTI_FLAG, OF(log.is_graphs),
      "whether it is one of graphs"},
-    {"log", "log", CPTI_COLUMN_TEXT, get, LOG, "its name, and what it is",
-     CPTI_IN_TABLES},
+    {"log", "log", CPTI_TEXT, get, LOG, "its name, and what it is", CPTI_IN_TABLES},
     {0},
 };
 

@@ -91,99 +91,73 @@ static const char *bar_text(const struct cpti_experiment_row *row,
     return text;
 }
 
-enum { FRAME, DELTA, KIND, SENSITIVITY, LOW, HIGH, INTERVAL, DOUBT, PREDICTED };
-enum { PREDICTED_ERROR = PREDICTED + 1, AGREES, COUNT, BAR, FRAME_SHOWN };
+enum { DELTA, KIND, SENSITIVITY, LOW, HIGH, INTERVAL, PREDICTED, PREDICTED_ERROR };
+enum { AGREES = PREDICTED_ERROR + 1, COUNT, BAR, FRAME_SHOWN };
 
-static void set_number(double number, bool is_known, struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    if (is_known) {
-        cpti_cell_number(cell, number);
-    }
-}
+    const struct cpti_experiment_row *row = asked->row;
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
-{
-    const struct cpti_experiment_row *own = row;
-
-    (void)context;
-    switch (what) {
+    switch (asked->what) {
     case DELTA:
-        cpti_cell_number(cell, (double)own->delta_ns);
-        return;
+        return cpti_cell_number((double)row->delta_ns);
     case KIND:
-        cpti_cell_text(cell, cpt_bytes_of(own->burns ? "burn" : "wait"));
-        return;
+        return cpti_cell_text(row->burns ? "burn" : "wait");
     case SENSITIVITY:
-        set_number(own->sensitivity, own->is_measured, cell);
-        return;
+        return cpti_cell_known(row->is_measured, row->sensitivity);
     case LOW:
+        return cpti_cell_known(row->is_measured, row->low);
     case HIGH:
-        set_number(what == LOW ? own->low : own->high, own->is_measured, cell);
-        return;
+        return cpti_cell_known(row->is_measured, row->high);
     case INTERVAL:
-        if (own->is_measured) {
-            cpti_cell_format(cell, "%.2f to %.2f", own->low, own->high);
-        }
-        return;
+        return row->is_measured
+                   ? cpti_cell_format(asked, "%.2f to %.2f", row->low, row->high)
+                   : cpti_cell_unknown();
     case PREDICTED:
-        set_number(own->prediction, own->is_predicted, cell);
-        return;
+        return cpti_cell_known(row->is_predicted, row->prediction);
     case PREDICTED_ERROR:
-        set_number(own->prediction_error, own->is_predicted, cell);
-        return;
+        return cpti_cell_known(row->is_predicted, row->prediction_error);
     case AGREES:
-        if (own->is_compared) {
-            cpti_cell_count(cell, own->agrees);
-        }
-        return;
+        return row->is_compared ? cpti_cell_count(row->agrees) : cpti_cell_unknown();
     case COUNT:
-        cpti_cell_count(cell, own->plain_count + own->delayed_count);
-        return;
+        return cpti_cell_count(row->plain_count + row->delayed_count);
     case BAR:
-        cpti_cell_text(cell, cpt_bytes_of(bar_text(own, cell->room)));
-        return;
-    case FRAME_SHOWN:
-        cpti_cell_format(cell, "%s%s", cpti_quoted(own->frame),
-                         own->burns ? " (burn)" : "");
-        return;
+        return cpti_cell_text(bar_text(row, asked->room));
     default:
-        cpti_cell_text(cell, cpt_bytes_of(what == FRAME ? own->frame : own->doubt));
+        return cpti_cell_format(asked, "%s%s", cpti_quoted(row->frame),
+                                row->burns ? " (burn)" : "");
     }
 }
 
-#define ROW struct cpti_experiment_row
+#define OF(field) CPTI_OF(struct cpti_experiment_row, field)
 
 static const struct cpti_column columns[] = {
-    {"frame", "frame", CPTI_COLUMN_NAME, get, FRAME, "that was delayed"},
-    {"frame_shown", "frame", CPTI_COLUMN_TEXT, get, FRAME_SHOWN, "with the kind",
+    {"frame", "frame", CPTI_NAME, OF(frame), "that was delayed"},
+    {"frame_shown", "frame", CPTI_TEXT, get, FRAME_SHOWN, "with the kind",
      CPTI_IN_TABLES},
-    {"delta_ns", "delay ms", CPTI_COLUMN_NS, get, DELTA, "the delay"},
-    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "a wait, or a burn on the processor"},
-    {"plain_requests", "plain", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, plain_count),
+    {"delta_ns", "delay ms", CPTI_NS, get, DELTA, "the delay"},
+    {"kind", "kind", CPTI_TEXT, get, KIND, "a wait, or a burn on the processor"},
+    {"plain_requests", "plain", CPTI_COUNT, OF(plain_count),
      "requests without the delay"},
-    {"delayed_requests", "delayed", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, delayed_count),
-     "… and with it"},
-    {"requests", "n", CPTI_COLUMN_COUNT, get, COUNT, "both together", CPTI_IN_TABLES},
-    {"sensitivity", "measured", CPTI_COLUMN_FACTOR, get, SENSITIVITY,
+    {"delayed_requests", "delayed", CPTI_COUNT, OF(delayed_count), "… and with it"},
+    {"requests", "n", CPTI_COUNT, get, COUNT, "both together", CPTI_IN_TABLES},
+    {"sensitivity", "measured", CPTI_FACTOR, get, SENSITIVITY,
      "the part of the delay that the latency has"},
-    {"low", "from", CPTI_COLUMN_FACTOR, get, LOW, "the 95 % interval of that"},
-    {"high", "to", CPTI_COLUMN_FACTOR, get, HIGH},
-    {"interval", "95 %", CPTI_COLUMN_TEXT, get, INTERVAL, "both ends of it, in tables",
+    {"low", "from", CPTI_FACTOR, get, LOW, "the 95 % interval of that"},
+    {"high", "to", CPTI_FACTOR, get, HIGH},
+    {"interval", "95 %", CPTI_TEXT, get, INTERVAL, "both ends of it, in tables",
      CPTI_IN_TABLES},
-    {"q", "q", CPTI_COLUMN_P, CPTI_NUMBER(ROW, q_value), "the false discovery rate"},
-    {"doubt", "doubt", CPTI_COLUMN_TEXT, get, DOUBT, "why it must not be trusted"},
-    {"predicted", "predicted", CPTI_COLUMN_FACTOR, get, PREDICTED, "by graphs"},
-    {"predicted_error", "error", CPTI_COLUMN_FACTOR, get, PREDICTED_ERROR, "of that"},
-    {"graphs", "graphs", CPTI_COLUMN_COUNT, CPTI_COUNT(ROW, predicted.present_count),
+    {"q", "q", CPTI_P, OF(q_value), "the false discovery rate"},
+    {"doubt", "doubt", CPTI_TEXT, OF(doubt), "why it must not be trusted"},
+    {"predicted", "predicted", CPTI_FACTOR, get, PREDICTED, "by graphs"},
+    {"predicted_error", "error", CPTI_FACTOR, get, PREDICTED_ERROR, "of that"},
+    {"graphs", "graphs", CPTI_COUNT, OF(predicted.present_count),
      "that have the frame"},
-    {"agrees", "agree", CPTI_COLUMN_FLAG, get, AGREES, "whether both agree"},
-    {"bar", "0  ..  1", CPTI_COLUMN_TEXT, get, BAR, "what was measured, as a bar",
+    {"agrees", "agree", CPTI_FLAG, get, AGREES, "whether both agree"},
+    {"bar", "0  ..  1", CPTI_TEXT, get, BAR, "what was measured, as a bar",
      CPTI_IN_TABLES},
     {0},
 };
-
-#undef ROW
 
 static const struct cpti_relation relation = {
     "rows", columns,

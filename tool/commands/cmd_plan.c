@@ -173,60 +173,55 @@ static const char *duration_text(double seconds, char text[32])
 
 enum { GOAL, TIME, WHAT_FOR };
 
-static void set_what_for(const struct cpt_sizing *sizing, enum cpt_sizing_goal goal,
-                         struct cpti_cell *cell)
+static struct cpti_cell what_for(const struct cpti_asked *asked)
 {
+    const struct cpt_sizing *sizing =
+        &((const struct plan_command *)asked->context)->sizing;
     char within[32];
 
     (void)cpti_ms(sizing->within_ns, within);
-    switch (goal) {
+    switch (((const struct goal *)asked->row)->goal) {
     case CPT_SIZING_MEAN:
-        cpti_cell_format(cell, "to know the mean to \u00b1%s ms", within);
-        break;
+        return cpti_cell_format(asked, "to know the mean to \u00b1%s ms", within);
     case CPT_SIZING_DIFFERENCE:
-        cpti_cell_format(cell, "to know a difference to \u00b1%s ms; in each set",
-                         within);
-        cpti_cell_shorten(cell, "to know differences to \u00b1%s ms", within);
-        break;
+        cpti_cell_shorten(asked, "to know differences to \u00b1%s ms", within);
+        return cpti_cell_format(
+            asked, "to know a difference to \u00b1%s ms; in each set", within);
     default:
-        cpti_cell_format(cell,
-                         "to see a difference of %s ms in %g %% of cases; in each set",
-                         within, sizing->power * 100);
-        cpti_cell_shorten(cell, "to see %s ms in %g %% of cases", within,
+        cpti_cell_shorten(asked, "to see %s ms in %g %% of cases", within,
                           sizing->power * 100);
-        break;
+        return cpti_cell_format(
+            asked, "to see a difference of %s ms in %g %% of cases; in each set",
+            within, sizing->power * 100);
     }
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct plan_command *command = context;
-    const struct goal *own = row;
+    const struct goal *goal = asked->row;
 
-    if (what == GOAL) {
-        cpti_cell_text(cell, cpt_bytes_of(goal_words[own->goal]));
-    } else if (what == WHAT_FOR) {
-        set_what_for(&command->sizing, own->goal, cell);
-    } else if (!isnan(own->need.seconds)) {
-        cpti_cell_text(cell,
-                       cpt_bytes_of(duration_text(own->need.seconds, cell->room)));
+    if (asked->what == GOAL) {
+        return cpti_cell_text(goal_words[goal->goal]);
     }
+    if (asked->what == WHAT_FOR) {
+        return what_for(asked);
+    }
+    return isnan(goal->need.seconds)
+               ? cpti_cell_unknown()
+               : cpti_cell_text(duration_text(goal->need.seconds, asked->room));
 }
+
+#define OF(field) CPTI_OF(struct goal, need.field)
 
 static const struct cpti_column columns[] = {
-    {"goal", "goal", CPTI_COLUMN_TEXT, get, GOAL, "mean, difference or seen"},
-    {"slice_requests", "of the slice", CPTI_COLUMN_WHOLE,
-     CPTI_NUMBER(struct goal, need.slice), "selected requests"},
-    {"traced_requests", "traced", CPTI_COLUMN_WHOLE,
-     CPTI_NUMBER(struct goal, need.traced), "that the log must have for them"},
-    {"all_requests", "of all", CPTI_COLUMN_WHOLE, CPTI_NUMBER(struct goal, need.all),
-     "that have to arrive for them"},
-    {"seconds", "seconds", CPTI_COLUMN_NUMBER, CPTI_NUMBER(struct goal, need.seconds),
-     "until they have arrived"},
-    {"time", "time", CPTI_COLUMN_TEXT, get, TIME, "the same, in tables",
-     CPTI_IN_TABLES},
-    {"what_for", "what for", CPTI_COLUMN_TEXT, get, WHAT_FOR, "the goal in words",
+    {"goal", "goal", CPTI_TEXT, get, GOAL, "mean, difference or seen"},
+    {"slice_requests", "of the slice", CPTI_WHOLE, OF(slice), "selected requests"},
+    {"traced_requests", "traced", CPTI_WHOLE, OF(traced),
+     "that the log must have for them"},
+    {"all_requests", "of all", CPTI_WHOLE, OF(all), "that have to arrive for them"},
+    {"seconds", "seconds", CPTI_NUMBER, OF(seconds), "until they have arrived"},
+    {"time", "time", CPTI_TEXT, get, TIME, "the same, in tables", CPTI_IN_TABLES},
+    {"what_for", "what for", CPTI_TEXT, get, WHAT_FOR, "the goal in words",
      CPTI_IN_TABLES},
     {0},
 };

@@ -210,61 +210,53 @@ static double observed_chance(const struct precision *precision, uint32_t node)
 
 enum { STACK, KIND, MEAN, DEVIATION, OBSERVED };
 
-static void put_stack(const void *context, const void *row, struct cpti_json *json)
+static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct precision *precision = ((const struct chances *)context)->precision;
+    const struct precision *precision =
+        ((const struct chances *)asked->context)->precision;
 
     cpti_by_stack_json(json, cpt_sample_tree(precision->sample),
-                       ((const struct chance *)row)->node, precision->by);
+                       ((const struct chance *)asked->row)->node, precision->by);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct chances *chances = context;
+    const struct chances *chances = asked->context;
     const struct precision *precision = chances->precision;
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    const uint32_t node = ((const struct chance *)row)->node;
+    const uint32_t node = ((const struct chance *)asked->row)->node;
 
-    switch (what) {
+    switch (asked->what) {
     case STACK:
-        if (node == CPT_TREE_NONE) {
-            cpti_cell_format(cell, "(%zu more row%s)", chances->rest.count,
-                             chances->rest.count == 1 ? "" : "s");
-            return;
-        }
-        cpti_by_text(tree, node, precision->by, cell->room, sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
-        return;
+        return node == CPT_TREE_NONE
+                   ? cpti_cell_format(asked, "(%zu more row%s)", chances->rest.count,
+                                      chances->rest.count == 1 ? "" : "s")
+                   : cpti_by_cell(asked, tree, node, precision->by);
     case KIND:
-        cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, node)),
-                       cpt_tree_kind(tree, node));
-        return;
+        return cpti_kind_cell(tree, node);
     case MEAN:
-        cpti_cell_number(cell, node == CPT_TREE_NONE
-                                   ? chances->rest.mean_ns
-                                   : cpt_stats_of(tree, node).self.mean_ns);
-        return;
+        return cpti_cell_number(node == CPT_TREE_NONE
+                                    ? chances->rest.mean_ns
+                                    : cpt_stats_of(tree, node).self.mean_ns);
     case DEVIATION:
-        cpti_cell_number(cell, precision->deviations_ns[node]);
-        return;
+        return cpti_cell_number(precision->deviations_ns[node]);
     default:
-        if (precision->node_counts != NULL) {
-            cpti_cell_number(cell, observed_chance(precision, node));
-        }
+        return precision->node_counts != NULL
+                   ? cpti_cell_number(observed_chance(precision, node))
+                   : cpti_cell_unknown();
     }
 }
 
 static const struct cpti_column columns[] = {
-    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
-     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
-    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
-    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "its own time"},
-    {"deviation_ns", "deviation ms", CPTI_COLUMN_NS, get, DEVIATION,
+    {"stack", "stack", CPTI_STACK, get, STACK,
+     "the frames from the root on, or what --by says", .put = put_stack},
+    {"kind", "kind", CPTI_WORD, get, KIND, "of the frame"},
+    {"mean_ns", "mean ms", CPTI_NS, get, MEAN, "its own time"},
+    {"deviation_ns", "deviation ms", CPTI_NS, get, DEVIATION,
      "the standard deviation of that"},
-    {"predicted", "chance", CPTI_COLUMN_PART, CPTI_NUMBER(struct chance, chance),
+    {"predicted", "chance", CPTI_PART, CPTI_OF(struct chance, chance),
      "that it differs between two samples"},
-    {"observed", "observed", CPTI_COLUMN_PART, get, OBSERVED,
+    {"observed", "observed", CPTI_PART, get, OBSERVED,
      "the same, of the pairs that were drawn"},
     {0},
 };

@@ -120,30 +120,39 @@ static const struct described *describe(const struct report *report,
 }
 
 /* Fields of what is described. */
-static void get_number(const void *context, const void *row, unsigned what,
-                       struct cpti_cell *cell)
+static struct cpti_asked of_described(const struct cpti_asked *asked)
 {
-    cpti_field_number(NULL, describe(context, row), what, cell);
+    return (struct cpti_asked){.row = describe(asked->context, asked->row),
+                               .what = asked->what};
 }
 
-static void get_count(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
+static struct cpti_cell get_number(const struct cpti_asked *asked)
 {
-    cpti_field_count(NULL, describe(context, row), what, cell);
+    const struct cpti_asked of = of_described(asked);
+
+    return cpti_field_number(&of);
 }
 
-static void get_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+static struct cpti_cell get_count(const struct cpti_asked *asked)
 {
-    cpti_field_mean(NULL, describe(context, row), what, cell);
+    const struct cpti_asked of = of_described(asked);
+
+    return cpti_field_count(&of);
 }
 
-static void put_stack(const void *context, const void *row, struct cpti_json *json)
+static struct cpti_cell get_mean(const struct cpti_asked *asked)
 {
-    const struct report *report = context;
+    const struct cpti_asked of = of_described(asked);
+
+    return cpti_field_mean(&of);
+}
+
+static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
+{
+    const struct report *report = asked->context;
 
     cpti_by_stack_json(json, report->rows.whole,
-                       ((const struct cpti_report_row *)row)->node, report->by);
+                       ((const struct cpti_report_row *)asked->row)->node, report->by);
 }
 
 static bool is_heavy(const struct report *report, const struct cpti_report_row *row)
@@ -152,19 +161,19 @@ static bool is_heavy(const struct report *report, const struct cpti_report_row *
            cpt_stats_heaviness(report->rows.whole, row->node).is_infinite;
 }
 
-static void put_trust(const void *context, const void *row, struct cpti_json *json)
+static void put_trust(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct report *report = context;
+    const struct report *report = asked->context;
 
-    cpti_trust_json(json, &describe(report, row)->stats, has_clusters(report),
-                    is_heavy(report, row));
+    cpti_trust_json(json, &describe(report, asked->row)->stats, has_clusters(report),
+                    is_heavy(report, asked->row));
 }
 
 /* What a node would give back. Errors by cluster are not known of it. */
-static void put_gain(const void *context, const void *row, struct cpti_json *json)
+static void put_gain(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct report *report = context;
-    struct cpt_gain gain = cpti_report_row_gain(&report->rows, row);
+    const struct report *report = asked->context;
+    struct cpt_gain gain = cpti_report_row_gain(&report->rows, asked->row);
 
     if (has_clusters(report)) {
         gain.drag.error_ns = INFINITY;
@@ -175,11 +184,11 @@ static void put_gain(const void *context, const void *row, struct cpti_json *jso
     }
 }
 
-static void put_quantiles(const void *context, const void *row, struct cpti_json *json)
+static void put_quantiles(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct report *report = context;
+    const struct report *report = asked->context;
     const struct cpt_tree *tree = report->rows.whole;
-    const uint32_t node = ((const struct cpti_report_row *)row)->node;
+    const uint32_t node = ((const struct cpti_report_row *)asked->row)->node;
 
     if (!report->is_asked) {
         return;
@@ -198,81 +207,72 @@ static void put_quantiles(const void *context, const void *row, struct cpti_json
     cpti_json_close(json);
 }
 
-/* A frame below those of its callers, or the name of a group. */
-static void set_frame(const struct report *report, const struct cpti_report_row *row,
-                      struct cpti_cell *cell)
+/* A frame below those of its callers. */
+static struct cpti_cell frame_of(const struct cpti_asked *asked)
 {
+    const struct report *report = asked->context;
+    const struct cpti_report_row *row = asked->row;
     const struct cpt_tree *tree = report->rows.whole;
     char frame[CPT_TREE_FRAME_TEXT_BYTES];
     char above[CPT_TREE_FRAME_TEXT_BYTES] = "";
 
     (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
     if (row->depth > 40) {
-        cpti_cell_format(cell, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
-        return;
+        return cpti_cell_format(asked, "%*s[%u] %s", 80, "", (unsigned)row->depth,
+                                frame);
     }
     (void)cpt_tree_frame_text(tree, cpt_tree_parent(tree, row->node), above,
                               sizeof above);
-    cpti_cell_format(cell, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
-    cpti_cell_shorten(cell, "%*s%s", (int)(row->depth - 1) * 2, "",
+    cpti_cell_shorten(asked, "%*s%s", (int)(row->depth - 1) * 2, "",
                       cpti_name_below(frame, above));
+    return cpti_cell_format(asked, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
 }
 
 /* A stack or the name of a group; in the last row of a table, what is not shown. */
-static void set_stack(const struct report *report, const struct cpti_report_row *row,
-                      unsigned what, struct cpti_cell *cell)
+static struct cpti_cell stack_of(const struct cpti_asked *asked)
 {
+    const struct report *report = asked->context;
+    const struct cpti_report_row *row = asked->row;
+
     if (row->node == CPT_TREE_NONE) {
-        cpti_cell_format(cell, "(%" PRIu64 " more %ss)", row->inclusive_ns,
-                         cpti_by_words[report->by]);
-    } else if (what == FRAME) {
-        set_frame(report, row, cell);
-    } else {
-        cpti_by_text(report->rows.whole, row->node, report->by, cell->room,
-                     sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
+        return cpti_cell_format(asked, "(%" PRIu64 " more %ss)", row->inclusive_ns,
+                                cpti_by_words[report->by]);
     }
+    return asked->what == FRAME
+               ? frame_of(asked)
+               : cpti_by_cell(asked, report->rows.whole, row->node, report->by);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct report *report = context;
-    const struct cpti_report_row *own = row;
+    const struct report *report = asked->context;
+    const struct cpti_report_row *row = asked->row;
     const struct cpt_tree *tree = report->rows.whole;
     const double latency_ns = (double)report->rows.latency_ns;
     struct cpt_gain gain;
 
-    switch (what) {
+    switch (asked->what) {
     case STACK:
     case FRAME:
-        set_stack(report, own, what, cell);
-        return;
+        return stack_of(asked);
     case KIND:
-        cpti_cell_word(cell, cpt_kind_word(cpt_tree_kind(tree, own->node)),
-                       cpt_tree_kind(tree, own->node));
-        return;
+        return cpti_kind_cell(tree, row->node);
     case SHARE_SHOWN:
-        cpti_cell_format(
-            cell, "%.1f%%",
-            latency_ns == 0 ? 0 : 100 * (double)own->inclusive_ns / latency_ns);
-        return;
+        return cpti_cell_format(
+            asked, "%.1f%%",
+            latency_ns == 0 ? 0 : 100 * (double)row->inclusive_ns / latency_ns);
     case TRUSTED:
-        cpti_cell_count(cell, !describe(report, own)->stats.is_rare &&
-                                  !is_heavy(report, own));
-        return;
+        return cpti_cell_count(!describe(report, row)->stats.is_rare &&
+                               !is_heavy(report, row));
     case DRAG:
-        gain = cpti_report_row_gain(&report->rows, own);
-        if (gain.known_count != 0) {
-            cpti_cell_number(cell, gain.drag.mean_ns);
-        }
-        return;
+        gain = cpti_report_row_gain(&report->rows, row);
+        return cpti_cell_known(gain.known_count != 0, gain.drag.mean_ns);
     default:
-        cpti_cell_count(cell, cpt_stats_quantile_ns(
-                                  tree, own->node,
-                                  what == P50   ? 0.5
-                                  : what == P99 ? 0.99
-                                                : report->quantiles[what - QUANTILE]));
+        return cpti_cell_count(cpt_stats_quantile_ns(
+            tree, row->node,
+            asked->what == P50   ? 0.5
+            : asked->what == P99 ? 0.99
+                                 : report->quantiles[asked->what - QUANTILE]));
     }
 }
 
@@ -280,46 +280,44 @@ static void get(const void *context, const void *row, unsigned what,
 #define MEAN_OF(field, part) get_mean, OF(field) * CPTI_MEAN_PARTS + (part)
 
 static const struct cpti_column columns[] = {
-    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
-     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
-    {"frame", "frame", CPTI_COLUMN_TEXT, get, FRAME, "the last one below its callers",
+    {"stack", "stack", CPTI_STACK, get, STACK,
+     "the frames from the root on, or what --by says", .put = put_stack},
+    {"frame", "frame", CPTI_TEXT, get, FRAME, "the last one below its callers",
      CPTI_IN_TABLES},
-    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
-    {"self_ns", "self ms", CPTI_COLUMN_NS_WHOLE,
-     CPTI_COUNT(struct cpti_report_row, self_ns),
+    {"kind", "kind", CPTI_WORD, get, KIND, "of the frame"},
+    {"self_ns", "self ms", CPTI_NS_WHOLE, CPTI_OF(struct cpti_report_row, self_ns),
      "its own time in the average request"},
-    {"inclusive_ns", "incl ms", CPTI_COLUMN_NS_WHOLE,
-     CPTI_COUNT(struct cpti_report_row, inclusive_ns), "the same with all below it"},
-    {"self_mean_ns", "self mean", CPTI_COLUMN_NS_RARE, MEAN_OF(stats.self, CPTI_MEAN),
+    {"inclusive_ns", "incl ms", CPTI_NS_WHOLE,
+     CPTI_OF(struct cpti_report_row, inclusive_ns), "the same with all below it"},
+    {"self_mean_ns", "self mean", CPTI_NS_RARE, MEAN_OF(stats.self, CPTI_MEAN),
      "its own time, not rounded"},
-    {"inclusive_mean_ns", "incl mean", CPTI_COLUMN_NS_RARE,
+    {"inclusive_mean_ns", "incl mean", CPTI_NS_RARE,
      MEAN_OF(stats.inclusive, CPTI_MEAN), "with all below it, not rounded"},
-    {"share", "share", CPTI_COLUMN_SHARE, get_number, OF(share), "of the latency"},
-    {"share_shown", "share", CPTI_COLUMN_TEXT, get, SHARE_SHOWN,
-     "that of incl ms, in tables", CPTI_IN_TABLES},
-    {"presence", "presence", CPTI_COLUMN_PART, get_number, OF(stats.presence),
+    {"share", "share", CPTI_SHARE, get_number, OF(share), "of the latency"},
+    {"share_shown", "share", CPTI_TEXT, get, SHARE_SHOWN, "that of incl ms, in tables",
+     CPTI_IN_TABLES},
+    {"presence", "presence", CPTI_PART, get_number, OF(stats.presence),
      "the share of requests that have it on their path"},
-    {"present_count", "present", CPTI_COLUMN_COUNT, get_count, OF(stats.present_count),
+    {"present_count", "present", CPTI_COUNT, get_count, OF(stats.present_count),
      "the number of those"},
-    {"present_mean_ns", "when present", CPTI_COLUMN_NS, get_number,
-     OF(stats.present_mean_ns), "the mean time in them"},
-    {"p50_ns", "p50", CPTI_COLUMN_NS_WHOLE, get, P50, "half of them take at most this"},
-    {"p99_ns", "p99", CPTI_COLUMN_NS_WHOLE, get, P99},
-    {"min_ns", "min", CPTI_COLUMN_NS_WHOLE, get_count, OF(stats.min_ns)},
-    {"max_ns", "max", CPTI_COLUMN_NS_WHOLE, get_count, OF(stats.max_ns)},
-    {"self_low_ns", "self from", CPTI_COLUMN_NS, MEAN_OF(stats.self, CPTI_MEAN_LOW),
+    {"present_mean_ns", "when present", CPTI_NS, get_number, OF(stats.present_mean_ns),
+     "the mean time in them"},
+    {"p50_ns", "p50", CPTI_NS_WHOLE, get, P50, "half of them take at most this"},
+    {"p99_ns", "p99", CPTI_NS_WHOLE, get, P99},
+    {"min_ns", "min", CPTI_NS_WHOLE, get_count, OF(stats.min_ns)},
+    {"max_ns", "max", CPTI_NS_WHOLE, get_count, OF(stats.max_ns)},
+    {"self_low_ns", "self from", CPTI_NS, MEAN_OF(stats.self, CPTI_MEAN_LOW),
      "the 95 % interval of its own time"},
-    {"self_high_ns", "to", CPTI_COLUMN_NS, MEAN_OF(stats.self, CPTI_MEAN_HIGH)},
-    {"inclusive_low_ns", "incl from", CPTI_COLUMN_NS,
-     MEAN_OF(stats.inclusive, CPTI_MEAN_LOW), "… and of that with all below it"},
-    {"inclusive_high_ns", "to", CPTI_COLUMN_NS,
-     MEAN_OF(stats.inclusive, CPTI_MEAN_HIGH)},
-    {"trusted", "trusted", CPTI_COLUMN_FLAG, get, TRUSTED,
-     "whether there are enough requests for the intervals", CPTI_EVERYWHERE, put_trust},
-    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get, DRAG,
-     "the least that it would give back", CPTI_NOT_IN_JSON},
-    {"gain", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_gain},
-    {"quantiles", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_quantiles},
+    {"self_high_ns", "to", CPTI_NS, MEAN_OF(stats.self, CPTI_MEAN_HIGH)},
+    {"inclusive_low_ns", "incl from", CPTI_NS, MEAN_OF(stats.inclusive, CPTI_MEAN_LOW),
+     "… and of that with all below it"},
+    {"inclusive_high_ns", "to", CPTI_NS, MEAN_OF(stats.inclusive, CPTI_MEAN_HIGH)},
+    {"trusted", "trusted", CPTI_FLAG, get, TRUSTED,
+     "whether there are enough requests for the intervals", .put = put_trust},
+    {"drag_ns", "drag ms", CPTI_NS, get, DRAG, "the least that it would give back",
+     CPTI_NOT_IN_JSON},
+    {"gain", .put = put_gain},
+    {"quantiles", .put = put_quantiles},
     {0},
 };
 
@@ -336,18 +334,15 @@ static void make_relation(struct report *report)
     report->relation.columns = report->columns;
     memcpy(report->columns, columns, sizeof columns);
     report->columns[0].heading = cpti_by_words[report->by];
-    report->columns[0].kind =
-        report->by == CPTI_BY_STACK ? CPTI_COLUMN_STACK : CPTI_COLUMN_TEXT;
+    report->columns[0].kind = report->by == CPTI_BY_STACK ? CPTI_STACK : CPTI_TEXT;
     for (size_t i = 0; i < report->quantile_count; i++) {
         (void)cpti_quantile_name(report->quantiles[i], report->names[i]);
         (void)snprintf(report->keys[i], sizeof report->keys[i], "%s_ns",
                        report->names[i]);
         if (cpti_relation_column(&report->relation, report->keys[i]) == NULL) {
-            report->columns[count++] =
-                (struct cpti_column){report->keys[i],        report->names[i],
-                                     CPTI_COLUMN_NS_WHOLE,   get,
-                                     QUANTILE + (unsigned)i, NULL,
-                                     CPTI_NOT_IN_JSON,       NULL};
+            report->columns[count++] = (struct cpti_column){
+                report->keys[i],        report->names[i],         CPTI_NS_WHOLE, get,
+                QUANTILE + (unsigned)i, .place = CPTI_NOT_IN_JSON};
         }
     }
 }

@@ -278,80 +278,67 @@ static void print_requests(const struct slack *slack)
 enum { GAIN, DRAG, PATH };
 enum { NAME, KIND, INTERVAL, SLACK, FREE, SLACK_IS_LEAST, DRAG_IS_LEAST };
 
-static void get_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+static struct cpti_cell get_mean(const struct cpti_asked *asked)
 {
-    const struct slack *slack = context;
-    const struct row *own = row;
-    const struct cpti_weighted *values[] = {&own->gain, &own->drag, &own->path};
+    const struct slack *slack = asked->context;
+    const struct row *row = asked->row;
+    const struct cpti_weighted *values[] = {&row->gain, &row->drag, &row->path};
     const struct cpt_mean mean =
-        cpti_weighted_mean(values[what / CPTI_MEAN_PARTS], &slack->requests);
+        cpti_weighted_mean(values[asked->what / CPTI_MEAN_PARTS], &slack->requests);
 
-    cpti_mean_cell(&mean, what % CPTI_MEAN_PARTS, cell);
+    return cpti_mean_cell(&mean, asked->what % CPTI_MEAN_PARTS, asked);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct slack *slack = context;
-    const struct row *own = row;
+    const struct slack *slack = asked->context;
+    const struct row *row = asked->row;
 
-    switch (what) {
+    switch (asked->what) {
     case NAME:
-        cpti_cell_text(cell, cpt_names_at(slack->names, own->name));
-        return;
+        return cpti_cell_bytes(cpt_names_at(slack->names, row->name));
     case KIND:
-        cpti_cell_text(cell, cpt_bytes_of(kind_words[own->kind]));
-        return;
+        return cpti_cell_text(kind_words[row->kind]);
     case INTERVAL:
-        cpti_cell_text(cell, cpt_bytes_of(interval_of(slack, &own->gain, cell->room)));
-        return;
+        return cpti_cell_text(interval_of(slack, &row->gain, asked->room));
     case SLACK_IS_LEAST:
-        cpti_cell_count(cell, (own->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
-        return;
+        return cpti_cell_count((row->flags & CPT_DAG_SLACK_AT_LEAST) != 0);
     case DRAG_IS_LEAST:
-        cpti_cell_count(cell, (own->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
-        return;
+        return cpti_cell_count((row->flags & CPT_DAG_DRAG_AT_LEAST) != 0);
     default: /* means over the requests whose response waited for the frame */
-        if (own->needed_weight != 0) {
-            cpti_cell_number(cell, (what == SLACK ? own->slack : own->free) /
-                                       own->needed_weight);
-        }
+        return cpti_cell_known(row->needed_weight != 0,
+                               (asked->what == SLACK ? row->slack : row->free) /
+                                   row->needed_weight);
     }
 }
 
+#define MEAN_OF(which, part) get_mean, CPTI_MEAN_PARTS *(which) + CPTI_MEAN##part
+
 static const struct cpti_column columns[] = {
-    {"name", "frame", CPTI_COLUMN_NAME, get, NAME, "the frame"},
-    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "what it spent its time on"},
-    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct row, request_count), "that have it"},
-    {"gain_ns", "gain ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *GAIN + CPTI_MEAN,
+    {"name", "frame", CPTI_NAME, get, NAME, "the frame"},
+    {"kind", "kind", CPTI_TEXT, get, KIND, "what it spent its time on"},
+    {"requests", "requests", CPTI_COUNT, CPTI_OF(struct row, request_count),
+     "that have it"},
+    {"gain_ns", "gain ms", CPTI_NS, MEAN_OF(GAIN, ),
      "by how much the response would come earlier if it took no time"},
-    {"gain_low_ns", "gain from", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *GAIN + CPTI_MEAN_LOW, "the 95 % interval of that"},
-    {"gain_high_ns", "to", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *GAIN + CPTI_MEAN_HIGH},
-    {"gain_interval", "95% interval", CPTI_COLUMN_TEXT, get, INTERVAL,
+    {"gain_low_ns", "gain from", CPTI_NS, MEAN_OF(GAIN, _LOW),
+     "the 95 % interval of that"},
+    {"gain_high_ns", "to", CPTI_NS, MEAN_OF(GAIN, _HIGH)},
+    {"gain_interval", "95% interval", CPTI_TEXT, get, INTERVAL,
      "both ends of it, in tables", CPTI_IN_TABLES},
-    {"drag_ns", "drag ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *DRAG + CPTI_MEAN,
+    {"drag_ns", "drag ms", CPTI_NS, MEAN_OF(DRAG, ),
      "the gain of its piece that would give most"},
-    {"drag_low_ns", "drag from", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *DRAG + CPTI_MEAN_LOW},
-    {"drag_high_ns", "to", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *DRAG + CPTI_MEAN_HIGH},
-    {"path_ns", "path ms", CPTI_COLUMN_NS, get_mean, CPTI_MEAN_PARTS *PATH + CPTI_MEAN,
-     "its time on the critical path"},
-    {"path_low_ns", "path from", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *PATH + CPTI_MEAN_LOW},
-    {"path_high_ns", "to", CPTI_COLUMN_NS, get_mean,
-     CPTI_MEAN_PARTS *PATH + CPTI_MEAN_HIGH},
-    {"slack_ns", "slack ms", CPTI_COLUMN_NS, get, SLACK,
+    {"drag_low_ns", "drag from", CPTI_NS, MEAN_OF(DRAG, _LOW)},
+    {"drag_high_ns", "to", CPTI_NS, MEAN_OF(DRAG, _HIGH)},
+    {"path_ns", "path ms", CPTI_NS, MEAN_OF(PATH, ), "its time on the critical path"},
+    {"path_low_ns", "path from", CPTI_NS, MEAN_OF(PATH, _LOW)},
+    {"path_high_ns", "to", CPTI_NS, MEAN_OF(PATH, _HIGH)},
+    {"slack_ns", "slack ms", CPTI_NS, get, SLACK,
      "how much longer it could take before the response comes later"},
-    {"free_ns", "free ms", CPTI_COLUMN_NS, get, FREE,
-     "… before anything else is delayed"},
-    {"slack_is_least", "slack is least", CPTI_COLUMN_FLAG, get, SLACK_IS_LEAST,
+    {"free_ns", "free ms", CPTI_NS, get, FREE, "… before anything else is delayed"},
+    {"slack_is_least", "slack is least", CPTI_FLAG, get, SLACK_IS_LEAST,
      "a wait behind it ended with the first of several"},
-    {"drag_is_least", "drag is least", CPTI_COLUMN_FLAG, get, DRAG_IS_LEAST},
+    {"drag_is_least", "drag is least", CPTI_FLAG, get, DRAG_IS_LEAST},
     {0},
 };
 

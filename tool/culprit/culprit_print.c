@@ -65,54 +65,35 @@ static void json_either(struct cpti_json *json, const struct cpti_culprit *culpr
 
 /* --- Columns --- */
 
-enum { SERVICE, FRAMES, SLOWER, BASE_CALLS, NEW_CALLS, CULPRIT, FIRST };
-
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+/* Never rounded up to 100 %. */
+static struct cpti_cell get_first(const struct cpti_asked *asked)
 {
-    const struct cpti_suspect *suspect = row;
+    const struct cpti_suspect *suspect = asked->row;
 
-    (void)context;
-    switch (what) {
-    case SERVICE:
-        cpti_cell_text(cell, suspect->name);
-        return;
-    case FIRST: /* never rounded up to 100 % */
-        cpti_cell_format(cell, "%.0f%%", floor(100 * suspect->share));
-        return;
-    case FRAMES:
-    case SLOWER:
-        cpti_cell_count(cell,
-                        what == FRAMES ? suspect->frame_count : suspect->slower_count);
-        return;
-    case CULPRIT:
-        cpti_cell_count(cell, suspect->is_culprit);
-        return;
-    default:
-        cpti_cell_count(cell, suspect->calls[what == NEW_CALLS]);
-    }
+    return cpti_cell_format(asked, "%.0f%%", floor(100 * suspect->share));
 }
 
+static struct cpti_cell get_name(const struct cpti_asked *asked)
+{
+    return cpti_cell_bytes(((const struct cpti_suspect *)asked->row)->name);
+}
+
+#define OF(field) CPTI_OF(struct cpti_suspect, field)
+
 static const struct cpti_column columns[] = {
-    {"service", "service", CPTI_COLUMN_NAME, get, SERVICE, "or what --by says"},
-    {"score", "score", CPTI_COLUMN_FACTOR, CPTI_NUMBER(struct cpti_suspect, score),
-     "how much it stands out"},
-    {"frames", "frames", CPTI_COLUMN_COUNT, get, FRAMES, "that it has"},
-    {"frames_slower", "slower", CPTI_COLUMN_COUNT, get, SLOWER,
+    {"service", "service", CPTI_NAME, get_name, 0, "or what --by says"},
+    {"score", "score", CPTI_FACTOR, OF(score), "how much it stands out"},
+    {"frames", "frames", CPTI_COUNT, OF(frame_count), "that it has"},
+    {"frames_slower", "slower", CPTI_COUNT, OF(slower_count),
      "that are slower in 95 % of the resamples"},
-    {"factor", "factor", CPTI_COLUMN_FACTOR, CPTI_NUMBER(struct cpti_suspect, factor),
-     "how many times longer it takes"},
-    {"share", "share", CPTI_COLUMN_SHARE, CPTI_NUMBER(struct cpti_suspect, share),
-     "of the resamples in which it is first"},
-    {"first", "first", CPTI_COLUMN_TEXT, get, FIRST, "the same, in tables",
-     CPTI_IN_TABLES},
-    {"p", "p", CPTI_COLUMN_PART, CPTI_NUMBER(struct cpti_suspect, p), "of chance"},
-    {"distance", "distance", CPTI_COLUMN_NUMBER,
-     CPTI_NUMBER(struct cpti_suspect, distance), "from the other frames"},
-    {"base_calls", "base calls", CPTI_COLUMN_COUNT, get, BASE_CALLS},
-    {"new_calls", "calls", CPTI_COLUMN_COUNT, get, NEW_CALLS},
-    {"culprit", "culprit", CPTI_COLUMN_FLAG, get, CULPRIT,
-     "whether it is one for sure"},
+    {"factor", "factor", CPTI_FACTOR, OF(factor), "how many times longer it takes"},
+    {"share", "share", CPTI_SHARE, OF(share), "of the resamples in which it is first"},
+    {"first", "first", CPTI_TEXT, get_first, 0, "the same, in tables", CPTI_IN_TABLES},
+    {"p", "p", CPTI_PART, OF(p), "of chance"},
+    {"distance", "distance", CPTI_NUMBER, OF(distance), "from the other frames"},
+    {"base_calls", "base calls", CPTI_COUNT, OF(calls[0])},
+    {"new_calls", "calls", CPTI_COUNT, OF(calls[1])},
+    {"culprit", "culprit", CPTI_FLAG, OF(is_culprit), "whether it is one for sure"},
     {0},
 };
 

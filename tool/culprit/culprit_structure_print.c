@@ -24,20 +24,19 @@ static const char *kind_word(const struct cpti_structure_row *row)
 }
 
 /* "60 of 60", or "1.5 a visit". */
-static void set_cases(const struct cpti_structure_row *row, int set,
-                      struct cpti_cell *cell)
+static struct cpti_cell cases_of(const struct cpti_asked *asked, int set)
 {
-    if (row->is_repeated) {
-        cpti_cell_format(cell, "%.1f a visit", row->shares[set]);
-    } else {
-        cpti_cell_format(cell, "%" PRIu64 " of %" PRIu64, row->cases[set],
-                         row->visits[set]);
-    }
+    const struct cpti_structure_row *row = asked->row;
+
+    return row->is_repeated ? cpti_cell_format(asked, "%.1f a visit", row->shares[set])
+                            : cpti_cell_format(asked, "%" PRIu64 " of %" PRIu64,
+                                               row->cases[set], row->visits[set]);
 }
 
 /* "B: get no longer calls D: find" */
-static void set_words(const struct cpti_structure_row *row, struct cpti_cell *cell)
+static struct cpti_cell words_of(const struct cpti_asked *asked)
 {
+    const struct cpti_structure_row *row = asked->row;
     const bool is_more = row->shares[1] > row->shares[0];
     char parent[CPTI_TEXT_BYTES];
     char child[CPTI_TEXT_BYTES];
@@ -48,82 +47,59 @@ static void set_words(const struct cpti_structure_row *row, struct cpti_cell *ce
     (void)cpt_text_name(row->second, second, sizeof second);
     switch (row->kind) {
     case CPTI_STRUCTURE_CALL_VANISHED:
-        cpti_cell_format(cell, "%s no longer calls %s", parent, child);
-        break;
+        return cpti_cell_format(asked, "%s no longer calls %s", parent, child);
     case CPTI_STRUCTURE_CALL_NEW:
-        cpti_cell_format(cell, "%s now calls %s", parent, child);
-        break;
-    case CPTI_STRUCTURE_CALLS_MORE:
-    case CPTI_STRUCTURE_CALLS_FEWER:
-        cpti_cell_format(cell, "%s calls %s %s often", parent, child,
-                         is_more ? "more" : "less");
-        break;
+        return cpti_cell_format(asked, "%s now calls %s", parent, child);
     case CPTI_STRUCTURE_ORDER:
-        cpti_cell_format(cell, "%s calls %s and %s %s", parent, child,
-                         cpt_bytes_equal(row->child, row->second) ? "again" : second,
-                         is_more ? "side by side" : "one after the other");
-        break;
+        return cpti_cell_format(asked, "%s calls %s and %s %s", parent, child,
+                                cpt_bytes_equal(row->child, row->second) ? "again"
+                                                                         : second,
+                                is_more ? "side by side" : "one after the other");
     case CPTI_STRUCTURE_FAILURES:
-        cpti_cell_format(cell, "%s fails %s often", parent, is_more ? "more" : "less");
-        break;
+        return cpti_cell_format(asked, "%s fails %s often", parent,
+                                is_more ? "more" : "less");
+    default: /* calls_more, calls_fewer */
+        return cpti_cell_format(asked, "%s calls %s %s often", parent, child,
+                                is_more ? "more" : "less");
     }
 }
 
-enum { KIND, PARENT, CHILD, SECOND, REPEATED, BASE_CASES, NEW_CASES, WORDS };
+enum { KIND, PARENT, BASE_CASES, NEW_CASES, WORDS };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct cpti_structure_row *own = row;
-    const struct cpt_bytes name = what == PARENT  ? own->parent
-                                  : what == CHILD ? own->child
-                                                  : own->second;
+    const struct cpti_structure_row *row = asked->row;
 
-    (void)context;
-    switch (what) {
+    switch (asked->what) {
     case KIND:
-        cpti_cell_text(cell, cpt_bytes_of(kind_word(own)));
-        return;
-    case REPEATED:
-        cpti_cell_count(cell, own->is_repeated);
-        return;
-    case BASE_CASES:
-    case NEW_CASES:
-        set_cases(own, what == NEW_CASES, cell);
-        return;
+        return cpti_cell_text(kind_word(row));
+    case PARENT:
+        return cpti_cell_bytes(row->parent);
     case WORDS:
-        set_words(own, cell);
-        return;
+        return words_of(asked);
     default:
-        cell->is_none = name.bytes == 0 && what != PARENT;
-        if (!cell->is_none) {
-            cpti_cell_text(cell, name);
-        }
+        return cases_of(asked, asked->what == NEW_CASES);
     }
 }
+
+#define OF(field) CPTI_OF(struct cpti_structure_row, field)
 
 static const struct cpti_column columns[] = {
-    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND},
-    {"parent", "parent", CPTI_COLUMN_NAME, get, PARENT},
-    {"child", "child", CPTI_COLUMN_NAME, get, CHILD},
-    {"second", "second", CPTI_COLUMN_NAME, get, SECOND},
-    {"repeated", "repeated", CPTI_COLUMN_FLAG, get, REPEATED},
-    {"base_visits", "base visits", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct cpti_structure_row, visits[0])},
-    {"new_visits", "new visits", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct cpti_structure_row, visits[1])},
-    {"base_cases", "base cases", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct cpti_structure_row, cases[0])},
-    {"new_cases", "new cases", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct cpti_structure_row, cases[1])},
-    {"base_share", "base share", CPTI_COLUMN_NUMBER,
-     CPTI_NUMBER(struct cpti_structure_row, shares[0])},
-    {"new_share", "new share", CPTI_COLUMN_NUMBER,
-     CPTI_NUMBER(struct cpti_structure_row, shares[1])},
-    {"p", "p", CPTI_COLUMN_PART, CPTI_NUMBER(struct cpti_structure_row, p)},
-    {"base", "base", CPTI_COLUMN_TEXT, get, BASE_CASES, NULL, CPTI_IN_TABLES},
-    {"new", "new", CPTI_COLUMN_TEXT, get, NEW_CASES, NULL, CPTI_IN_TABLES},
-    {"words", "structure", CPTI_COLUMN_TEXT, get, WORDS, NULL, CPTI_IN_TABLES},
+    {"kind", "kind", CPTI_TEXT, get, KIND},
+    {"parent", "parent", CPTI_NAME, get, PARENT},
+    {"child", "child", CPTI_NAME, OF(child)},
+    {"second", "second", CPTI_NAME, OF(second)},
+    {"repeated", "repeated", CPTI_FLAG, OF(is_repeated)},
+    {"base_visits", "base visits", CPTI_COUNT, OF(visits[0])},
+    {"new_visits", "new visits", CPTI_COUNT, OF(visits[1])},
+    {"base_cases", "base cases", CPTI_COUNT, OF(cases[0])},
+    {"new_cases", "new cases", CPTI_COUNT, OF(cases[1])},
+    {"base_share", "base share", CPTI_NUMBER, OF(shares[0])},
+    {"new_share", "new share", CPTI_NUMBER, OF(shares[1])},
+    {"p", "p", CPTI_PART, OF(p)},
+    {"base", "base", CPTI_TEXT, get, BASE_CASES, .place = CPTI_IN_TABLES},
+    {"new", "new", CPTI_TEXT, get, NEW_CASES, .place = CPTI_IN_TABLES},
+    {"words", "structure", CPTI_TEXT, get, WORDS, .place = CPTI_IN_TABLES},
     {0},
 };
 

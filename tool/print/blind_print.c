@@ -141,37 +141,32 @@ static double all_of(const struct blind *blind)
 
 enum { SERVICE, REASON, SHARE, MEAN };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct blind *blind = context;
-    const struct row *own = row;
+    const struct blind *blind = asked->context;
+    const struct row *row = asked->row;
 
-    switch (what) {
+    switch (asked->what) {
     case SERVICE:
-        cpti_cell_text(cell, cpt_bytes_of(own->service));
-        return;
+        return cpti_cell_text(row->service);
     case REASON:
-        cpti_cell_text(cell, cpt_bytes_of(word_of(own->reason, cell->room)));
-        return;
+        return cpti_cell_text(word_of(row->reason, asked->room));
     case SHARE:
-        cpti_cell_number(cell, share_of(blind, own->time));
-        return;
+        return cpti_cell_number(share_of(blind, row->time));
     default:
-        cpti_cell_number(cell, own->time / blind->weights);
+        return cpti_cell_number(row->time / blind->weights);
     }
 }
 
+#define OF(field) CPTI_OF(struct row, field)
+
 static const struct cpti_column columns[] = {
-    {"service", "service", CPTI_COLUMN_NAME, get, SERVICE,
-     "whose callers have no path"},
-    {"reason", "reason", CPTI_COLUMN_TEXT, get, REASON, "why"},
-    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
-    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "in the average request"},
-    {"spots", "spots", CPTI_COLUMN_COUNT, CPTI_COUNT(struct row, spot_count),
-     "how many segments"},
-    {"requests", "requests", CPTI_COLUMN_COUNT, CPTI_COUNT(struct row, request_count),
-     "that have one"},
+    {"service", "service", CPTI_NAME, get, SERVICE, "whose callers have no path"},
+    {"reason", "reason", CPTI_TEXT, get, REASON, "why"},
+    {"share", "share", CPTI_SHARE, get, SHARE, "of the latency"},
+    {"mean_ns", "mean ms", CPTI_NS, get, MEAN, "in the average request"},
+    {"spots", "spots", CPTI_COUNT, OF(spot_count), "how many segments"},
+    {"requests", "requests", CPTI_COUNT, OF(request_count), "that have one"},
     {0},
 };
 

@@ -20,6 +20,21 @@ void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
     }
 }
 
+struct cpti_cell cpti_by_cell(const struct cpti_asked *asked,
+                              const struct cpt_tree *tree, uint32_t node,
+                              enum cpti_by by)
+{
+    cpti_by_text(tree, node, by, asked->room, CPTI_VALUE_BYTES);
+    return cpti_cell_text(asked->room);
+}
+
+struct cpti_cell cpti_kind_cell(const struct cpt_tree *tree, uint32_t node)
+{
+    const unsigned kind = cpt_tree_kind(tree, node);
+
+    return cpti_cell_word(cpt_kind_word(kind), kind);
+}
+
 void cpti_by_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                         uint32_t node, enum cpti_by by)
 {

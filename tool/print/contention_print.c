@@ -100,91 +100,79 @@ static const char *kind_words(unsigned kind)
 enum { SHARE = CPTI_MEAN_PARTS, WAIT, KIND, QUEUE_LENGTH, VALUE, WHY, WHOSE };
 enum { OF_VICTIM = WHOSE + 1, OF_RESOURCE, OF_CULPRIT, TRACE, TRACE_END, OTHER_END };
 
-static void set_name(const struct contention *all, cpt_name_id id,
-                     struct cpti_cell *cell)
+static struct cpti_cell name_of(const struct contention *all, cpt_name_id id)
 {
-    if (id != EMPTY) {
-        cpti_cell_text(cell, cpt_names_at(all->names, id));
-    }
+    return id != EMPTY ? cpti_cell_bytes(cpt_names_at(all->names, id))
+                       : cpti_cell_unknown();
 }
 
 /* The kind of a wait and the name of what was waited for. */
-static void set_wait(const struct contention *all, unsigned kind, cpt_name_id resource,
-                     struct cpti_cell *cell)
+static struct cpti_cell wait_of(const struct cpti_asked *asked,
+                                const struct contention *all, unsigned kind,
+                                cpt_name_id resource)
 {
     const struct cpt_bytes name = cpt_names_at(all->names, resource);
 
-    cpti_cell_format(cell, "%s%s%.*s", kind_words(kind), resource == EMPTY ? "" : " ",
-                     (int)name.bytes, name.data);
+    return cpti_cell_format(asked, "%s%s%.*s", kind_words(kind),
+                            resource == EMPTY ? "" : " ", (int)name.bytes, name.data);
 }
 
 /* What all rows of waits have: the share, and the mean. */
-static void set_time(const struct contention *all, const struct cpti_tally_row *row,
-                     unsigned what, struct cpti_cell *cell)
+static struct cpti_cell time_of(const struct cpti_asked *asked,
+                                const struct contention *all)
 {
+    const struct cpti_tally_row *row = asked->row;
     const struct cpt_mean mean = cpti_sums_mean(&row->sums, &all->weights);
 
-    if (what == SHARE) {
-        cpti_cell_number(cell, share_of(all, row->sums.time));
-    } else {
-        cpti_mean_cell(&mean, what, cell);
-    }
+    return asked->what == SHARE ? cpti_cell_number(share_of(all, row->sums.time))
+                                : cpti_mean_cell(&mean, asked->what, asked);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct waits *waits = context;
+    const struct waits *waits = asked->context;
     const struct contention *all = waits->all;
-    const struct cpti_tally_row *own = row;
+    const struct cpti_tally_row *row = asked->row;
 
-    switch (what) {
+    switch (asked->what) {
     case OF_CULPRIT:
-        set_name(all, own->names[CULPRIT], cell);
-        return;
+        return name_of(all, row->names[CULPRIT]);
     case OF_RESOURCE:
-        set_name(all, own->names[RESOURCE], cell);
-        return;
+        return name_of(all, row->names[RESOURCE]);
     case OF_VICTIM:
-        cell->is_none = !waits->are_pairs;
-        set_name(all, own->names[VICTIM], cell);
-        return;
+        return waits->are_pairs ? name_of(all, row->names[VICTIM]) : cpti_cell_none();
     case KIND:
-        cpti_cell_text(cell, cpt_bytes_of(kind_word(own->kind)));
-        return;
+        return cpti_cell_text(kind_word(row->kind));
     case WAIT:
-        set_wait(all, own->kind, own->names[RESOURCE], cell);
-        return;
+        return wait_of(asked, all, row->kind, row->names[RESOURCE]);
     case QUEUE_LENGTH:
-        cell->is_none = own->kind != CPT_KIND_QUEUE;
-        if (!cell->is_none) {
-            cpti_cell_number(cell, own->more[QUEUED] / own->more[WAITS]);
-        }
-        return;
+        return row->kind == CPT_KIND_QUEUE
+                   ? cpti_cell_number(row->more[QUEUED] / row->more[WAITS])
+                   : cpti_cell_none();
     default:
-        set_time(all, own, what, cell);
+        return time_of(asked, all);
     }
 }
+
+#define OF(field) CPTI_OF(struct cpti_tally_row, field)
 
 static const struct cpti_column columns[] = {
-    {"culprit", "culprit", CPTI_COLUMN_NAME, get, OF_CULPRIT, "who was in the way"},
-    {"kind", "kind", CPTI_COLUMN_TEXT, get, KIND, "of the wait"},
-    {"resource", "name", CPTI_COLUMN_NAME, get, OF_RESOURCE, "the lock or executor"},
-    {"wait", "resource", CPTI_COLUMN_NAME, get, WAIT, "both of them, in tables",
+    {"culprit", "culprit", CPTI_NAME, get, OF_CULPRIT, "who was in the way"},
+    {"kind", "kind", CPTI_TEXT, get, KIND, "of the wait"},
+    {"resource", "name", CPTI_NAME, get, OF_RESOURCE, "the lock or executor"},
+    {"wait", "resource", CPTI_NAME, get, WAIT, "both of them, in tables",
      CPTI_IN_TABLES},
-    {"victim", "victim", CPTI_COLUMN_NAME, get, OF_VICTIM, "the task that waited"},
-    {"share", "share", CPTI_COLUMN_SHARE, get, SHARE, "of the latency"},
-    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, CPTI_MEAN, "in the average request"},
-    {"low_ns", "from", CPTI_COLUMN_NS, get, CPTI_MEAN_LOW, "the 95 % interval of that"},
-    {"high_ns", "to", CPTI_COLUMN_NS, get, CPTI_MEAN_HIGH},
-    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get, CPTI_MEAN_INTERVAL,
+    {"victim", "victim", CPTI_NAME, get, OF_VICTIM, "the task that waited"},
+    {"share", "share", CPTI_SHARE, get, SHARE, "of the latency"},
+    {"mean_ns", "mean ms", CPTI_NS, get, CPTI_MEAN, "in the average request"},
+    {"low_ns", "from", CPTI_NS, get, CPTI_MEAN_LOW, "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_NS, get, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_TEXT, get, CPTI_MEAN_INTERVAL,
      "both ends of it, in tables", CPTI_IN_TABLES},
-    {"queue_length", "queue", CPTI_COLUMN_NUMBER, get, QUEUE_LENGTH,
+    {"queue_length", "queue", CPTI_NUMBER, get, QUEUE_LENGTH,
      "works before it, if it waited in a queue"},
-    {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct cpti_tally_row, wait_count), "how many"},
-    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct cpti_tally_row, request_count), "that have them"},
+    {"waits", "waits", CPTI_COUNT, OF(wait_count), "how many"},
+    {"requests", "requests", CPTI_COUNT, OF(request_count), "that have them"},
     {0},
 };
 
@@ -212,87 +200,75 @@ static const char *group_why(unsigned kind, bool is_json)
     }
 }
 
-static void get_of_group(const void *context, const void *row, unsigned what,
-                         struct cpti_cell *cell)
+static struct cpti_cell get_of_group(const struct cpti_asked *asked)
 {
-    const struct contention *all = context;
-    const struct cpti_tally_row *own = row;
+    const struct contention *all = asked->context;
+    const struct cpti_tally_row *row = asked->row;
 
-    if (what < VALUE) {
-        set_time(all, own, what, cell);
-    } else if (own->kind != OF_VALUE && what != VALUE) {
-        cpti_cell_text(cell, cpt_bytes_of(group_why(own->kind, what == WHY)));
-    } else if (own->kind == OF_VALUE && what != WHY) {
-        cpti_cell_text(cell, cpt_names_at(all->names, own->names[CULPRIT]));
-    } else {
-        cell->is_none = what == WHY;
+    if (asked->what < VALUE) {
+        return time_of(asked, all);
     }
+    if (row->kind != OF_VALUE && asked->what != VALUE) {
+        return cpti_cell_text(group_why(row->kind, asked->what == WHY));
+    }
+    if (row->kind == OF_VALUE && asked->what != WHY) {
+        return cpti_cell_bytes(cpt_names_at(all->names, row->names[CULPRIT]));
+    }
+    return asked->what == WHY ? cpti_cell_none() : cpti_cell_unknown();
 }
 
 static const struct cpti_column group_columns[] = {
-    {"value", "value", CPTI_COLUMN_NAME, get_of_group, VALUE},
-    {"why", "why", CPTI_COLUMN_TEXT, get_of_group, WHY},
-    {"group", "group", CPTI_COLUMN_NAME, get_of_group, WHOSE, NULL, CPTI_IN_TABLES},
-    {"share", "share", CPTI_COLUMN_SHARE, get_of_group, SHARE},
-    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN},
-    {"low_ns", "from", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_LOW},
-    {"high_ns", "to", CPTI_COLUMN_NS, get_of_group, CPTI_MEAN_HIGH},
-    {"interval", "95 % interval", CPTI_COLUMN_TEXT, get_of_group, CPTI_MEAN_INTERVAL,
-     NULL, CPTI_IN_TABLES},
-    {"waits", "waits", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct cpti_tally_row, wait_count)},
-    {"requests", "requests", CPTI_COLUMN_COUNT, cpti_field_count,
-     offsetof(struct cpti_tally_row, request_count)},
+    {"value", "value", CPTI_NAME, get_of_group, VALUE},
+    {"why", "why", CPTI_TEXT, get_of_group, WHY},
+    {"group", "group", CPTI_NAME, get_of_group, WHOSE, .place = CPTI_IN_TABLES},
+    {"share", "share", CPTI_SHARE, get_of_group, SHARE},
+    {"mean_ns", "mean ms", CPTI_NS, get_of_group, CPTI_MEAN},
+    {"low_ns", "from", CPTI_NS, get_of_group, CPTI_MEAN_LOW},
+    {"high_ns", "to", CPTI_NS, get_of_group, CPTI_MEAN_HIGH},
+    {"interval", "95 % interval", CPTI_TEXT, get_of_group, CPTI_MEAN_INTERVAL,
+     .place = CPTI_IN_TABLES},
+    {"waits", "waits", CPTI_COUNT, OF(wait_count)},
+    {"requests", "requests", CPTI_COUNT, OF(request_count)},
     {0},
 };
 
 static const struct cpti_relation group_relation = {
     "groups", group_columns, "share,mean_ns,interval,requests,group"};
 
-static void get_of_overlap(const void *context, const void *row, unsigned what,
-                           struct cpti_cell *cell)
+static struct cpti_cell get_of_overlap(const struct cpti_asked *asked)
 {
-    const struct contention *all = context;
-    const struct cpti_overlap *own = row;
+    const struct contention *all = asked->context;
+    const struct cpti_overlap *row = asked->row;
 
-    switch (what) {
+    switch (asked->what) {
     case TRACE:
-        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_victim(own, cell->room)));
-        return;
+        return cpti_cell_text(cpti_overlap_victim(row, asked->room));
     case TRACE_END:
-        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_victim_end(own, cell->room)));
-        return;
+        return cpti_cell_text(cpti_overlap_victim_end(row, asked->room));
     case OTHER_END:
-        cpti_cell_text(cell, cpt_bytes_of(cpti_overlap_culprit(own, cell->room)));
-        return;
+        return cpti_cell_text(cpti_overlap_culprit(row, asked->room));
     case KIND:
-        cpti_cell_text(cell, cpt_bytes_of(kind_word(own->kind)));
-        return;
+        return cpti_cell_text(kind_word(row->kind));
     case WAIT:
-        set_wait(all, own->kind, own->resource, cell);
-        return;
+        return wait_of(asked, all, row->kind, row->resource);
     default:
-        set_name(all,
-                 what == OF_VICTIM    ? own->victim
-                 : what == OF_CULPRIT ? own->culprit
-                                      : own->resource,
-                 cell);
+        return name_of(all, asked->what == OF_VICTIM    ? row->victim
+                            : asked->what == OF_CULPRIT ? row->culprit
+                                                        : row->resource);
     }
 }
 
 static const struct cpti_column overlap_columns[] = {
-    {"trace_id", "trace", CPTI_COLUMN_TEXT, get_of_overlap, TRACE},
-    {"trace_end", "trace ends in", CPTI_COLUMN_TEXT, get_of_overlap, TRACE_END, NULL,
-     CPTI_IN_TABLES},
-    {"victim", "victim", CPTI_COLUMN_NAME, get_of_overlap, OF_VICTIM},
-    {"kind", "kind", CPTI_COLUMN_TEXT, get_of_overlap, KIND},
-    {"resource", "name", CPTI_COLUMN_NAME, get_of_overlap, OF_RESOURCE},
-    {"wait", "resource", CPTI_COLUMN_NAME, get_of_overlap, WAIT, NULL, CPTI_IN_TABLES},
-    {"culprit_trace_end", "waited for one in", CPTI_COLUMN_TEXT, get_of_overlap,
-     OTHER_END},
-    {"culprit", "culprit", CPTI_COLUMN_NAME, get_of_overlap, OF_CULPRIT},
-    {"duration_ns", "ms", CPTI_COLUMN_NS_WHOLE, cpti_field_count,
-     offsetof(struct cpti_overlap, ns)},
+    {"trace_id", "trace", CPTI_TEXT, get_of_overlap, TRACE},
+    {"trace_end", "trace ends in", CPTI_TEXT, get_of_overlap, TRACE_END,
+     .place = CPTI_IN_TABLES},
+    {"victim", "victim", CPTI_NAME, get_of_overlap, OF_VICTIM},
+    {"kind", "kind", CPTI_TEXT, get_of_overlap, KIND},
+    {"resource", "name", CPTI_NAME, get_of_overlap, OF_RESOURCE},
+    {"wait", "resource", CPTI_NAME, get_of_overlap, WAIT, .place = CPTI_IN_TABLES},
+    {"culprit_trace_end", "waited for one in", CPTI_TEXT, get_of_overlap, OTHER_END},
+    {"culprit", "culprit", CPTI_NAME, get_of_overlap, OF_CULPRIT},
+    {"duration_ns", "ms", CPTI_NS_WHOLE, CPTI_OF(struct cpti_overlap, ns)},
     {0},
 };
 

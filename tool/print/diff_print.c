@@ -107,75 +107,78 @@ static void put_diff(const struct cpti_diff_print *print,
 
 /* --- Columns --- */
 
-/* What a column has. Those for people come first, then flags. */
+/* What a column has. */
 enum { MARGIN, Q_SHOWN, RELATIVE, SHARE_SHOWN, CAUSE, STACK, KIND, CHANGE };
-enum { RARE = CHANGE + 1, TRUSTED, TESTED, LOST };
+enum { TRUSTED = CHANGE + 1 };
 
-static void put_stack(const void *context, const void *row, struct cpti_json *json)
+static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct cpti_diff_print *print = context;
+    const struct cpti_diff_print *print = asked->context;
 
     cpti_by_stack_json(json, cpt_diff_tree(print->diff),
-                       ((const struct cpt_diff_row *)row)->node, print->by);
+                       ((const struct cpt_diff_row *)asked->row)->node, print->by);
 }
 
-static void put_trust(const void *context, const void *row, struct cpti_json *json)
+static void put_trust(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const enum cpt_diff_doubt doubt = ((const struct cpt_diff_row *)row)->doubt;
+    const enum cpt_diff_doubt doubt = ((const struct cpt_diff_row *)asked->row)->doubt;
 
-    (void)context;
     cpti_json_bool(json, "trusted", doubt == CPT_DIFF_TRUSTED);
     if (doubt != CPT_DIFF_TRUSTED) {
         cpti_json_text(json, "why", cpt_diff_doubt_text(doubt));
     }
 }
 
-static void put_inclusive(const void *context, const void *row, struct cpti_json *json)
+static void put_inclusive(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    (void)context;
     cpti_json_open(json, "inclusive", '{');
-    put_change(json, &((const struct cpt_diff_row *)row)->inclusive);
+    put_change(json, &((const struct cpt_diff_row *)asked->row)->inclusive);
     cpti_json_close(json);
 }
 
 /* Half the width of the interval, if that is bounded. */
-static void set_margin(const struct cpt_diff_row *row, struct cpti_cell *cell)
+static struct cpti_cell margin_of(const struct cpti_asked *asked)
 {
+    const struct cpt_diff_row *row = asked->row;
     const double width_ns = row->self.high_ns - row->self.low_ns;
     char text[40];
 
-    if (isfinite(width_ns)) {
-        cpti_cell_format(cell, "%s%s", row->doubt != CPT_DIFF_TRUSTED ? "~" : "",
-                         cpti_ms(width_ns / 2, text));
-    }
+    return isfinite(width_ns)
+               ? cpti_cell_format(asked, "%s%s",
+                                  row->doubt != CPT_DIFF_TRUSTED ? "~" : "",
+                                  cpti_ms(width_ns / 2, text))
+               : cpti_cell_unknown();
 }
 
 /* The change as a percentage of the base. */
-static void set_relative(const struct cpt_change *change, struct cpti_cell *cell)
+static struct cpti_cell relative_of(const struct cpti_asked *asked)
 {
+    const struct cpt_change *change = &((const struct cpt_diff_row *)asked->row)->self;
     const double percent = change->delta_ns / change->base_ns * 100;
 
     if (change->delta_ns == 0) {
-        return;
+        return cpti_cell_unknown();
     }
     if (change->base_ns == 0) {
-        cpti_cell_text(cell, cpt_bytes_of("new"));
-    } else if (fabs(percent) < 0.05) {
-        cpti_cell_text(cell, cpt_bytes_of("0.0%"));
-    } else {
-        cpti_cell_format(cell, fabs(percent) >= 1000 ? "%+.0f%%" : "%+.1f%%", percent);
+        return cpti_cell_text("new");
     }
+    if (fabs(percent) < 0.05) {
+        return cpti_cell_text("0.0%");
+    }
+    return cpti_cell_format(asked, fabs(percent) >= 1000 ? "%+.0f%%" : "%+.1f%%",
+                            percent);
 }
 
 /* The part of the total change, unless that may be noise. */
-static void set_share(const struct cpti_diff_print *print,
-                      const struct cpt_diff_row *row, struct cpti_cell *cell)
+static struct cpti_cell share_of(const struct cpti_asked *asked)
 {
-    if (cpt_diff_total(print->diff)->inclusive.p_value < LEVEL &&
-        isfinite(row->share)) {
-        cpti_cell_format(cell, "%.0f%%",
-                         fabs(row->share) < 0.005 ? 0 : row->share * 100);
-    }
+    const struct cpti_diff_print *print = asked->context;
+    const double share = ((const struct cpt_diff_row *)asked->row)->share;
+
+    return cpt_diff_total(print->diff)->inclusive.p_value < LEVEL && isfinite(share)
+               ? cpti_cell_format(asked, "%.0f%%",
+                                  fabs(share) < 0.005 ? 0 : share * 100)
+               : cpti_cell_unknown();
 }
 
 /* Why a row changed, in a word. */
@@ -197,124 +200,93 @@ static const char *cause_of(const struct cpt_diff_row *row)
 }
 
 /* The stack or name of a row; of the total, what it sums up. */
-static void set_stack(const struct cpti_diff_print *print,
-                      const struct cpt_diff_row *row, struct cpti_cell *cell)
+static struct cpti_cell stack_of(const struct cpti_asked *asked)
 {
+    const struct cpti_diff_print *print = asked->context;
+    const struct cpt_diff_row *row = asked->row;
+
     if (row->node != CPT_TREE_ROOT) {
-        cpti_by_text(cpt_diff_tree(print->diff), row->node, print->by, cell->room,
-                     sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
-        return;
+        return cpti_by_cell(asked, cpt_diff_tree(print->diff), row->node, print->by);
     }
-    cpti_cell_format(cell,
-                     row->base_present_count == 0 ? "(sum of all rows)"
-                     : row->base_present_count == 1
-                         ? "(sum of these and %" PRIu64 " more row)"
-                         : "(sum of these and %" PRIu64 " more rows)",
-                     row->base_present_count);
-    cpti_cell_shorten(cell, "(sum of all)");
+    cpti_cell_shorten(asked, "(sum of all)");
+    return cpti_cell_format(asked,
+                            row->base_present_count == 0 ? "(sum of all rows)"
+                            : row->base_present_count == 1
+                                ? "(sum of these and %" PRIu64 " more row)"
+                                : "(sum of these and %" PRIu64 " more rows)",
+                            row->base_present_count);
 }
 
-/* What is a text of a row. */
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct cpti_diff_print *print = context;
-    const struct cpt_diff_row *own = row;
-    unsigned kind = 0;
+    const struct cpti_diff_print *print = asked->context;
+    const struct cpt_diff_row *row = asked->row;
 
-    switch (what) {
+    switch (asked->what) {
     case MARGIN:
-        set_margin(own, cell);
-        return;
+        return margin_of(asked);
     case Q_SHOWN:
-        if (own->is_tested) {
-            cpti_cell_number(cell, own->q_value);
-        }
-        return;
+        return cpti_cell_known(row->is_tested, row->q_value);
     case RELATIVE:
-        set_relative(&own->self, cell);
-        return;
+        return relative_of(asked);
     case SHARE_SHOWN:
-        set_share(print, own, cell);
-        return;
+        return share_of(asked);
     case CAUSE:
-        if (own->node != CPT_TREE_ROOT) {
-            cpti_cell_text(cell, cpt_bytes_of(cause_of(own)));
-        }
-        return;
+        return row->node != CPT_TREE_ROOT ? cpti_cell_text(cause_of(row))
+                                          : cpti_cell_unknown();
     case STACK:
-        set_stack(print, own, cell);
-        return;
+        return stack_of(asked);
     case KIND:
-        kind = cpt_tree_kind(cpt_diff_tree(print->diff), own->node);
-        cpti_cell_word(cell, cpt_kind_word(kind), kind);
-        return;
+        return cpti_kind_cell(cpt_diff_tree(print->diff), row->node);
+    case CHANGE:
+        return cpti_cell_number(row->self.delta_ns / row->self.base_ns);
     default:
-        cpti_cell_number(cell, own->self.delta_ns / own->self.base_ns);
+        return cpti_cell_count(row->doubt == CPT_DIFF_TRUSTED);
     }
 }
 
-static void get_flag(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
-{
-    const struct cpt_diff_row *own = row;
-
-    (void)context;
-    cpti_cell_count(cell, what == RARE      ? own->is_rare != 0
-                          : what == TRUSTED ? own->doubt == CPT_DIFF_TRUSTED
-                          : what == TESTED  ? own->is_tested != 0
-                                            : own->lost_path != 0);
-}
-
-#define OWN(field) CPTI_NUMBER(struct cpt_diff_row, field)
+#define OF(field) CPTI_OF(struct cpt_diff_row, field)
 
 static const struct cpti_column columns[] = {
-    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
-     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
-    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
-    {"base_ns", "base ms", CPTI_COLUMN_NS, OWN(self.base_ns),
-     "its own time in the base"},
-    {"new_ns", "new ms", CPTI_COLUMN_NS, OWN(self.new_ns), "… and in the new set"},
-    {"delta_ns", "diff ms", CPTI_COLUMN_NS_CHANGE, OWN(self.delta_ns), "new - base"},
-    {"low_ns", "from", CPTI_COLUMN_NS, OWN(self.low_ns), "the 95 % interval of that"},
-    {"high_ns", "to", CPTI_COLUMN_NS, OWN(self.high_ns)},
-    {"margin", "\u00b195%", CPTI_COLUMN_TEXT, get, MARGIN, "half of it",
-     CPTI_IN_TABLES},
-    {"p_value", "p", CPTI_COLUMN_NUMBER, OWN(self.p_value), "of no difference"},
-    {"base_presence", "base presence", CPTI_COLUMN_NUMBER, OWN(base_presence),
+    {"stack", "stack", CPTI_STACK, get, STACK,
+     "the frames from the root on, or what --by says", .put = put_stack},
+    {"kind", "kind", CPTI_WORD, get, KIND, "of the frame"},
+    {"base_ns", "base ms", CPTI_NS, OF(self.base_ns), "its own time in the base"},
+    {"new_ns", "new ms", CPTI_NS, OF(self.new_ns), "… and in the new set"},
+    {"delta_ns", "diff ms", CPTI_NS_CHANGE, OF(self.delta_ns), "new - base"},
+    {"low_ns", "from", CPTI_NS, OF(self.low_ns), "the 95 % interval of that"},
+    {"high_ns", "to", CPTI_NS, OF(self.high_ns)},
+    {"margin", "\u00b195%", CPTI_TEXT, get, MARGIN, "half of it", CPTI_IN_TABLES},
+    {"p_value", "p", CPTI_NUMBER, OF(self.p_value), "of no difference"},
+    {"base_presence", "base presence", CPTI_NUMBER, OF(base_presence),
      "the share of requests that have it"},
-    {"new_presence", "new presence", CPTI_COLUMN_NUMBER, OWN(new_presence)},
-    {"rare", "rare", CPTI_COLUMN_FLAG, get_flag, RARE, "whether few requests have it"},
-    {"trusted", "trusted", CPTI_COLUMN_FLAG, get_flag, TRUSTED,
-     "whether the interval and q may be trusted", CPTI_EVERYWHERE, put_trust},
-    {"inclusive", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_inclusive},
-    {"inclusive_delta_ns", "with below", CPTI_COLUMN_NS_CHANGE, OWN(inclusive.delta_ns),
+    {"new_presence", "new presence", CPTI_NUMBER, OF(new_presence)},
+    {"rare", "rare", CPTI_FLAG, OF(is_rare), "whether few requests have it"},
+    {"trusted", "trusted", CPTI_FLAG, get, TRUSTED,
+     "whether the interval and q may be trusted", .put = put_trust},
+    {"inclusive", .put = put_inclusive},
+    {"inclusive_delta_ns", "with below", CPTI_NS_CHANGE, OF(inclusive.delta_ns),
      "new - base with all below it", CPTI_NOT_IN_JSON},
-    {"q", "q", CPTI_COLUMN_NUMBER, OWN(q_value), "the false discovery rate"},
-    {"q_shown", "q", CPTI_COLUMN_P, get, Q_SHOWN, "the same, in tables",
-     CPTI_IN_TABLES},
-    {"tested", "tested", CPTI_COLUMN_FLAG, get_flag, TESTED, "whether q is known"},
-    {"detectable_ns", "detectable", CPTI_COLUMN_NS, OWN(detectable_ns),
+    {"q", "q", CPTI_NUMBER, OF(q_value), "the false discovery rate"},
+    {"q_shown", "q", CPTI_P, get, Q_SHOWN, "the same, in tables", CPTI_IN_TABLES},
+    {"tested", "tested", CPTI_FLAG, OF(is_tested), "whether q is known"},
+    {"detectable_ns", "detectable", CPTI_NS, OF(detectable_ns),
      "a change that would be found in 4 of 5 samples"},
-    {"change", "change", CPTI_COLUMN_NUMBER, get, CHANGE, "as a part of the base"},
-    {"change_shown", "change", CPTI_COLUMN_TEXT, get, RELATIVE, "the same, in tables",
+    {"change", "change", CPTI_NUMBER, get, CHANGE, "as a part of the base"},
+    {"change_shown", "change", CPTI_TEXT, get, RELATIVE, "the same, in tables",
      CPTI_IN_TABLES},
-    {"share_of_change", "share", CPTI_COLUMN_NUMBER, OWN(share), "of the total change"},
-    {"share_shown", "share", CPTI_COLUMN_TEXT, get, SHARE_SHOWN, "the same, in tables",
+    {"share_of_change", "share", CPTI_NUMBER, OF(share), "of the total change"},
+    {"share_shown", "share", CPTI_TEXT, get, SHARE_SHOWN, "the same, in tables",
      CPTI_IN_TABLES},
-    {"frequency_ns", "freq ms", CPTI_COLUMN_NS_CHANGE, OWN(frequency_ns),
+    {"frequency_ns", "freq ms", CPTI_NS_CHANGE, OF(frequency_ns),
      "the part that is due to the presence"},
-    {"size_ns", "size ms", CPTI_COLUMN_NS_CHANGE, OWN(size_ns),
+    {"size_ns", "size ms", CPTI_NS_CHANGE, OF(size_ns),
      "the part that is due to the time when present"},
-    {"cause", "cause", CPTI_COLUMN_TEXT, get, CAUSE, "which of them it is",
-     CPTI_IN_TABLES},
-    {"lost_path", "lost", CPTI_COLUMN_FLAG, get_flag, LOST,
+    {"cause", "cause", CPTI_TEXT, get, CAUSE, "which of them it is", CPTI_IN_TABLES},
+    {"lost_path", "lost", CPTI_FLAG, OF(lost_path),
      "whether another branch is on the path instead"},
     {0},
 };
-
-#undef OWN
 
 static const char *const orders[] = {"size", "q", "name", NULL};
 #define SHOWN_FIRST                                                                    \

@@ -117,96 +117,84 @@ void cpti_gain_json(struct cpti_json *json, const struct cpt_gain *gain)
 
 enum { STACK, KIND, DRAG_HALF, PATH_HALF, KNOWN, TRUSTED };
 
-static void put_stack(const void *context, const void *row, struct cpti_json *json)
+static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    (void)context;
-    cpti_by_stack_json(json, ((const struct row *)row)->names,
-                       ((const struct row *)row)->node, CPTI_BY_NAME);
+    const struct row *row = asked->row;
+
+    cpti_by_stack_json(json, row->names, row->node, CPTI_BY_NAME);
 }
 
-static void put_gain(const void *context, const void *row, struct cpti_json *json)
+static void put_gain(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    (void)context;
-    cpti_gain_json(json, &((const struct row *)row)->gain);
+    cpti_gain_json(json, &((const struct row *)asked->row)->gain);
 }
 
 /* Half of the interval of a mean, which is Student's and so symmetric. */
-static void set_half(const struct cpt_mean *mean, bool is_rare, struct cpti_cell *cell)
+static struct cpti_cell half_of(const struct cpti_asked *asked,
+                                const struct cpt_mean *mean, bool is_rare)
 {
     double low_ns = 0;
     double high_ns = 0;
     char text[32];
 
     cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
-    if (isfinite(high_ns)) {
-        cpti_cell_format(cell, "%s%s", is_rare ? "~" : "",
-                         cpti_ms(high_ns - mean->mean_ns, text));
-    }
+    return isfinite(high_ns) ? cpti_cell_format(asked, "%s%s", is_rare ? "~" : "",
+                                                cpti_ms(high_ns - mean->mean_ns, text))
+                             : cpti_cell_unknown();
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct row *own = row;
-    const struct cpt_gain *gain = &own->gain;
-    unsigned kind = 0;
+    const struct row *row = asked->row;
+    const struct cpt_gain *gain = &row->gain;
 
-    (void)context;
-    switch (what) {
-    case STACK:
-        if (own->names == NULL) { /* the row of all others */
-            cpti_cell_format(cell, "(%" PRIu32 " more names)", own->node);
-            return;
-        }
-        cpti_by_text(own->names, own->node, CPTI_BY_NAME, cell->room,
-                     sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
-        return;
+    switch (asked->what) {
+    case STACK: /* or the row of all others */
+        return row->names == NULL
+                   ? cpti_cell_format(asked, "(%" PRIu32 " more names)", row->node)
+                   : cpti_by_cell(asked, row->names, row->node, CPTI_BY_NAME);
     case KIND:
-        kind = cpt_tree_kind(own->names, own->node);
-        cpti_cell_word(cell, cpt_kind_word(kind), kind);
-        return;
+        return cpti_kind_cell(row->names, row->node);
     case KNOWN:
-        cpti_cell_format(cell, "%.0f%%",
-                         100 * (double)gain->known_count / (double)gain->present_count);
-        return;
+        return cpti_cell_format(asked, "%.0f%%",
+                                100 * (double)gain->known_count /
+                                    (double)gain->present_count);
     case TRUSTED:
-        cpti_cell_count(cell, !gain->is_rare);
-        return;
+        return cpti_cell_count(!gain->is_rare);
     default:
-        set_half(what == DRAG_HALF ? &gain->drag : &gain->time, gain->is_rare, cell);
+        return half_of(asked, asked->what == DRAG_HALF ? &gain->drag : &gain->time,
+                       gain->is_rare);
     }
 }
 
-#define GAIN_COLUMN(key, heading, field, part, note)                                   \
-    {                                                                                  \
-        key, heading, CPTI_COLUMN_NS, CPTI_FIELD_MEAN(struct row, gain.field, part),   \
-            note, CPTI_NOT_IN_JSON                                                     \
-    }
+#define OF(field)            CPTI_OF(struct row, gain.field)
+#define MEAN_OF(field, part) CPTI_MEAN_OF(struct row, gain.field, CPTI_MEAN##part)
 
 static const struct cpti_column columns[] = {
-    {"stack", "name", CPTI_COLUMN_TEXT, get, STACK, "the frame", CPTI_EVERYWHERE,
-     put_stack},
-    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of it"},
-    GAIN_COLUMN("drag_ns", "drag ms", drag, CPTI_MEAN, "the least that it gives back"),
-    GAIN_COLUMN("drag_low_ns", "from", drag, CPTI_MEAN_LOW, "its 95 % interval"),
-    GAIN_COLUMN("drag_high_ns", "to", drag, CPTI_MEAN_HIGH, NULL),
-    {"drag_half", "±95%", CPTI_COLUMN_TEXT, get, DRAG_HALF, "half of it, in tables",
+    {"stack", "name", CPTI_TEXT, get, STACK, "the frame", .put = put_stack},
+    {"kind", "kind", CPTI_WORD, get, KIND, "of it"},
+    {"drag_ns", "drag ms", CPTI_NS, MEAN_OF(drag, ), "the least that it gives back",
+     CPTI_NOT_IN_JSON},
+    {"drag_low_ns", "from", CPTI_NS, MEAN_OF(drag, _LOW), "its 95 % interval",
+     CPTI_NOT_IN_JSON},
+    {"drag_high_ns", "to", CPTI_NS, MEAN_OF(drag, _HIGH), NULL, CPTI_NOT_IN_JSON},
+    {"drag_half", "±95%", CPTI_TEXT, get, DRAG_HALF, "half of it, in tables",
      CPTI_IN_TABLES},
-    GAIN_COLUMN("path_ns", "path ms", time, CPTI_MEAN,
-                "the most: its time on the path"),
-    GAIN_COLUMN("path_low_ns", "from", time, CPTI_MEAN_LOW, "its 95 % interval"),
-    GAIN_COLUMN("path_high_ns", "to", time, CPTI_MEAN_HIGH, NULL),
-    {"path_half", "±95%", CPTI_COLUMN_TEXT, get, PATH_HALF, "half of it, in tables",
+    {"path_ns", "path ms", CPTI_NS, MEAN_OF(time, ), "the most: its time on the path",
+     CPTI_NOT_IN_JSON},
+    {"path_low_ns", "from", CPTI_NS, MEAN_OF(time, _LOW), "its 95 % interval",
+     CPTI_NOT_IN_JSON},
+    {"path_high_ns", "to", CPTI_NS, MEAN_OF(time, _HIGH), NULL, CPTI_NOT_IN_JSON},
+    {"path_half", "±95%", CPTI_TEXT, get, PATH_HALF, "half of it, in tables",
      CPTI_IN_TABLES},
-    {"present_count", "requests", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct row, gain.present_count), "that have it", CPTI_NOT_IN_JSON},
-    {"known_count", "known", CPTI_COLUMN_COUNT,
-     CPTI_COUNT(struct row, gain.known_count), "whose drag is known", CPTI_NOT_IN_JSON},
-    {"known", "known", CPTI_COLUMN_TEXT, get, KNOWN, "their share", CPTI_IN_TABLES},
-    {"trusted", "trusted", CPTI_COLUMN_FLAG, get, TRUSTED,
-     "whether there are enough requests", CPTI_NOT_IN_JSON},
-    {"gain", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_gain},
+    {"present_count", "requests", CPTI_COUNT, OF(present_count), "that have it",
+     CPTI_NOT_IN_JSON},
+    {"known_count", "known", CPTI_COUNT, OF(known_count), "whose drag is known",
+     CPTI_NOT_IN_JSON},
+    {"known", "known", CPTI_TEXT, get, KNOWN, "their share", CPTI_IN_TABLES},
+    {"trusted", "trusted", CPTI_FLAG, get, TRUSTED, "whether there are enough requests",
+     CPTI_NOT_IN_JSON},
+    {"gain", .put = put_gain},
     {0},
 };
 

@@ -12,37 +12,32 @@
 
 enum { VALUE, REQUESTS, MEAN, P50, P99 };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct cpt_pprof_group *group = row;
+    const struct cpt_pprof_group *group = asked->row;
     const struct cpt_tree *tree = group->tree;
 
-    (void)context;
-    switch (what) {
+    switch (asked->what) {
     case VALUE:
-        cpti_cell_text(cell, cpt_bytes_of(group->texts[0]));
-        return;
+        return cpti_cell_text(group->texts[0]);
     case REQUESTS:
-        cpti_cell_count(cell, cpt_tree_request_count(tree));
-        return;
+        return cpti_cell_count(cpt_tree_request_count(tree));
     case MEAN:
-        cpti_cell_number(cell, cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns);
-        return;
+        return cpti_cell_number(cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns);
     default:
-        cpti_cell_count(
-            cell, cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, what == P50 ? 0.5 : 0.99));
+        return cpti_cell_count(cpt_stats_quantile_ns(tree, CPT_TREE_ROOT,
+                                                     asked->what == P50 ? 0.5 : 0.99));
     }
 }
 
 static const struct cpti_column columns[] = {
-    {"value", "value", CPTI_COLUMN_TEXT, get, VALUE, "of KEY"},
-    {"requests", "requests", CPTI_COLUMN_COUNT, get, REQUESTS, "that have it"},
-    {"share", "share", CPTI_COLUMN_SHARE, CPTI_NUMBER(struct cpt_pprof_group, share),
+    {"value", "value", CPTI_TEXT, get, VALUE, "of KEY"},
+    {"requests", "requests", CPTI_COUNT, get, REQUESTS, "that have it"},
+    {"share", "share", CPTI_SHARE, CPTI_OF(struct cpt_pprof_group, share),
      "of the requests, by their weights"},
-    {"mean_ns", "mean ms", CPTI_COLUMN_NS, get, MEAN, "of their latency"},
-    {"p50_ns", "p50", CPTI_COLUMN_NS_WHOLE, get, P50},
-    {"p99_ns", "p99", CPTI_COLUMN_NS_WHOLE, get, P99},
+    {"mean_ns", "mean ms", CPTI_NS, get, MEAN, "of their latency"},
+    {"p50_ns", "p50", CPTI_NS_WHOLE, get, P50},
+    {"p99_ns", "p99", CPTI_NS_WHOLE, get, P99},
     {0},
 };
 

@@ -47,22 +47,20 @@ struct cpt_quantile cpti_quantile_of_latency(const struct cpt_tree *tree,
 
 enum { NAME, INTERVAL };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct cpt_quantile *own = row;
+    const struct cpt_quantile *own = asked->row;
 
-    (void)context;
-    cpti_cell_text(
-        cell, cpt_bytes_of(what == NAME ? cpti_quantile_name(own->quantile, cell->room)
-                                        : cpti_interval_text(own->low_ns, own->high_ns,
-                                                             cell->room)));
+    return cpti_cell_text(
+        asked->what == NAME
+            ? cpti_quantile_name(own->quantile, asked->room)
+            : cpti_interval_text(own->low_ns, own->high_ns, asked->room));
 }
 
 static const struct cpti_column columns[] = {
-    {"quantile", "quantile", CPTI_COLUMN_TEXT, get, NAME},
-    {"ns", "latency ms", CPTI_COLUMN_NS, CPTI_NUMBER(struct cpt_quantile, ns)},
-    {"interval", "95% interval", CPTI_COLUMN_TEXT, get, INTERVAL},
+    {"quantile", "quantile", CPTI_TEXT, get, NAME},
+    {"ns", "latency ms", CPTI_NS, CPTI_OF(struct cpt_quantile, ns)},
+    {"interval", "95% interval", CPTI_TEXT, get, INTERVAL},
     {0},
 };
 

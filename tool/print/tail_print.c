@@ -150,19 +150,18 @@ static void put_changes(struct cpti_json *json, const struct cpt_tail_row *row)
     put_change(json, "tails", &row->tails, "base_ns", "new_ns");
 }
 
-static void put_stack(const void *context, const void *row, struct cpti_json *json)
+static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct cpti_tail_print *print = context;
+    const struct cpti_tail_print *print = asked->context;
 
     cpti_by_stack_json(json, cpt_tail_tree(print->tail),
-                       ((const struct cpt_tail_row *)row)->node, print->tails->by);
+                       ((const struct cpt_tail_row *)asked->row)->node,
+                       print->tails->by);
 }
 
-static void put_row_changes(const void *context, const void *row,
-                            struct cpti_json *json)
+static void put_row_changes(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    (void)context;
-    put_changes(json, row);
+    put_changes(json, asked->row);
 }
 
 /* With a limit of bytes: the rows that are left out. */
@@ -191,91 +190,79 @@ static const char *signed_ms(double ns, char text[40])
     return text;
 }
 
-static void set_change(const struct cpt_tail_change *change, unsigned part,
-                       struct cpti_cell *cell)
+static struct cpti_cell part_of(const struct cpti_asked *asked,
+                                const struct cpt_tail_change *change, unsigned part)
 {
     char text[40];
 
-    if (part == GAP || part == Q) {
-        cpti_cell_number(cell, part == GAP ? change->self.delta_ns : change->q_value);
-    } else if (part == GAP_SHOWN) {
-        cpti_cell_format(cell, "%s%s",
-                         change->is_rare && change->self.delta_ns != 0 ? "~" : "",
-                         signed_ms(change->self.delta_ns, text));
-    } else if (!isnan(change->q_value)) { /* that of a total that says nothing */
-        cpti_cell_number(cell, change->q_value);
+    switch (part) {
+    case GAP:
+        return cpti_cell_number(change->self.delta_ns);
+    case GAP_SHOWN:
+        return cpti_cell_format(
+            asked, "%s%s", change->is_rare && change->self.delta_ns != 0 ? "~" : "",
+            signed_ms(change->self.delta_ns, text));
+    default: /* that of a total says nothing */
+        return cpti_cell_known(part == Q || !isnan(change->q_value), change->q_value);
     }
 }
 
 /* The stack or name of a row; of the total, what it sums up. */
-static void set_stack(const struct cpti_tail_print *print,
-                      const struct cpt_tail_row *row, struct cpti_cell *cell)
+static struct cpti_cell stack_of(const struct cpti_asked *asked)
 {
+    const struct cpti_tail_print *print = asked->context;
+    const struct cpt_tail_row *row = asked->row;
     const uint32_t left_count = print->left_count;
 
     if (row->node != CPT_TREE_ROOT) {
-        cpti_by_text(cpt_tail_tree(print->tail), row->node, print->tails->by,
-                     cell->room, sizeof cell->room);
-        cpti_cell_text(cell, cpt_bytes_of(cell->room));
-        return;
+        return cpti_by_cell(asked, cpt_tail_tree(print->tail), row->node,
+                            print->tails->by);
     }
-    cpti_cell_format(cell,
-                     left_count == 0   ? "(sum of all rows)"
-                     : left_count == 1 ? "(sum of these and %" PRIu32 " more row)"
-                                       : "(sum of these and %" PRIu32 " more rows)",
-                     left_count);
+    return cpti_cell_format(asked,
+                            left_count == 0 ? "(sum of all rows)"
+                            : left_count == 1
+                                ? "(sum of these and %" PRIu32 " more row)"
+                                : "(sum of these and %" PRIu32 " more rows)",
+                            left_count);
 }
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct cpti_tail_print *print = context;
-    const struct cpt_tail_row *own = row;
-    unsigned kind = 0;
+    const struct cpti_tail_print *print = asked->context;
+    const struct cpt_tail_row *row = asked->row;
+    const struct cpt_tail_change *const changes[] = {
+        [BASE] = &row->base, [NEW] = &row->other, [TAILS] = &row->tails};
 
-    if (what == STACK) {
-        set_stack(print, own, cell);
-    } else if (what == KIND) {
-        kind = cpt_tree_kind(cpt_tail_tree(print->tail), own->node);
-        cpti_cell_word(cell, cpt_kind_word(kind), kind);
-    } else {
-        set_change(what / PARTS == BASE  ? &own->base
-                   : what / PARTS == NEW ? &own->other
-                                         : &own->tails,
-                   what % PARTS, cell);
+    switch (asked->what) {
+    case STACK:
+        return stack_of(asked);
+    case KIND:
+        return cpti_kind_cell(cpt_tail_tree(print->tail), row->node);
+    default:
+        return part_of(asked, changes[asked->what / PARTS], asked->what % PARTS);
     }
 }
 
+/* clang-format off */
 #define CHANGE_COLUMNS(key, heading, which, note)                                      \
-    {key "_delta_ns",       heading, CPTI_COLUMN_NS_CHANGE, get,                       \
-     PARTS * (which) + GAP, note,    CPTI_NOT_IN_JSON},                                \
-        {key "_gap",                                                                   \
-         heading,                                                                      \
-         CPTI_COLUMN_TEXT,                                                             \
-         get,                                                                          \
-         PARTS * (which) + GAP_SHOWN,                                                  \
-         "the same, in tables",                                                        \
-         CPTI_IN_TABLES},                                                              \
-        {key "_q",                                                                     \
-         "q",                                                                          \
-         CPTI_COLUMN_NUMBER,                                                           \
-         get,                                                                          \
-         PARTS * (which) + Q,                                                          \
-         "the false discovery rate",                                                   \
-         CPTI_NOT_IN_JSON},                                                            \
-    {                                                                                  \
-        key "_q_shown", "q", CPTI_COLUMN_P, get, PARTS *(which) + Q_SHOWN,             \
-            "the same, in tables", CPTI_IN_TABLES                                      \
-    }
+    {key "_delta_ns", heading, CPTI_NS_CHANGE, get, PARTS * (which) + GAP, note,       \
+     CPTI_NOT_IN_JSON},                                                                \
+    {key "_gap", heading, CPTI_TEXT, get, PARTS * (which) + GAP_SHOWN,                 \
+     "the same, in tables", CPTI_IN_TABLES},                                           \
+    {key "_q", "q", CPTI_NUMBER, get, PARTS * (which) + Q,                             \
+     "the false discovery rate", CPTI_NOT_IN_JSON},                                    \
+    {key "_q_shown", "q", CPTI_P, get, PARTS * (which) + Q_SHOWN,                      \
+     "the same, in tables", CPTI_IN_TABLES}
+/* clang-format on */
 
 static const struct cpti_column columns[] = {
-    {"stack", "stack", CPTI_COLUMN_STACK, get, STACK,
-     "the frames from the root on, or what --by says", CPTI_EVERYWHERE, put_stack},
-    {"kind", "kind", CPTI_COLUMN_WORD, get, KIND, "of the frame"},
+    {"stack", "stack", CPTI_STACK, get, STACK,
+     "the frames from the root on, or what --by says", .put = put_stack},
+    {"kind", "kind", CPTI_WORD, get, KIND, "of the frame"},
     CHANGE_COLUMNS("tails", "tails", TAILS, "slow requests: new - base"),
     CHANGE_COLUMNS("base", "base gap", BASE, "slow requests - others, in the base"),
     CHANGE_COLUMNS("new", "new gap", NEW, "… and in the new set"),
-    {"changes", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_row_changes},
+    {"changes", .put = put_row_changes},
     {0},
 };
 

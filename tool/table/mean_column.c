@@ -37,7 +37,8 @@ static void find_ends(const struct cpt_mean *mean, double *low_ns, double *high_
     *high_ns = last.high_ns;
 }
 
-void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell *cell)
+struct cpti_cell cpti_mean_cell(const struct cpt_mean *mean, unsigned part,
+                                const struct cpti_asked *asked)
 {
     double low_ns = 0;
     double high_ns = 0;
@@ -45,24 +46,21 @@ void cpti_mean_cell(const struct cpt_mean *mean, unsigned part, struct cpti_cell
     char high[32];
 
     if (part == CPTI_MEAN) {
-        cpti_cell_number(cell, mean->mean_ns);
-        return;
+        return cpti_cell_number(mean->mean_ns);
     }
     find_ends(mean, &low_ns, &high_ns);
     if (part != CPTI_MEAN_INTERVAL) {
-        cpti_cell_number(cell, part == CPTI_MEAN_LOW ? low_ns : high_ns);
-    } else if (isfinite(low_ns) && isfinite(high_ns)) {
-        cpti_cell_format(cell, "%s to %s", cpti_ms(low_ns, low),
-                         cpti_ms(high_ns, high));
+        return cpti_cell_number(part == CPTI_MEAN_LOW ? low_ns : high_ns);
     }
+    return isfinite(low_ns) && isfinite(high_ns)
+               ? cpti_cell_format(asked, "%s to %s", cpti_ms(low_ns, low),
+                                  cpti_ms(high_ns, high))
+               : cpti_cell_unknown();
 }
 
-void cpti_field_mean(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+struct cpti_cell cpti_field_mean(const struct cpti_asked *asked)
 {
-    const char *field = (const char *)row + what / CPTI_MEAN_PARTS;
+    const void *field = (const char *)asked->row + asked->what / CPTI_MEAN_PARTS;
 
-    (void)context;
-    cpti_mean_cell((const struct cpt_mean *)(const void *)field, what % CPTI_MEAN_PARTS,
-                   cell);
+    return cpti_mean_cell(field, asked->what % CPTI_MEAN_PARTS, asked);
 }

@@ -232,74 +232,125 @@ size_t cpti_view_rows(const struct cpti_view *view, size_t row_max, size_t peopl
 
 /* --- Values --- */
 
-void cpti_cell_text(struct cpti_cell *cell, struct cpt_bytes text)
+struct cpti_cell cpti_cell_unknown(void)
 {
-    cell->is_known = true;
-    cell->text = text;
+    return (struct cpti_cell){0};
 }
 
-void cpti_cell_format(struct cpti_cell *cell, const char *format, ...)
+struct cpti_cell cpti_cell_none(void)
+{
+    return (struct cpti_cell){.is_none = true};
+}
+
+struct cpti_cell cpti_cell_bytes(struct cpt_bytes text)
+{
+    return (struct cpti_cell){.is_known = true, .text = text};
+}
+
+struct cpti_cell cpti_cell_text(const char *text)
+{
+    return cpti_cell_bytes(cpt_bytes_of(text));
+}
+
+struct cpti_cell cpti_cell_format(const struct cpti_asked *asked, const char *format,
+                                  ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(cell->room, sizeof cell->room, format, arguments);
+    (void)vsnprintf(asked->room, CPTI_VALUE_BYTES, format, arguments);
     va_end(arguments);
-    cpti_cell_text(cell, cpt_bytes_of(cell->room));
+    return cpti_cell_text(asked->room);
 }
 
-void cpti_cell_shorten(struct cpti_cell *cell, const char *format, ...)
+void cpti_cell_shorten(const struct cpti_asked *asked, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(cell->shorter, sizeof cell->shorter, format, arguments);
+    (void)vsnprintf(asked->shorter, CPTI_VALUE_BYTES, format, arguments);
     va_end(arguments);
 }
 
-void cpti_cell_word(struct cpti_cell *cell, const char *word, unsigned number)
+struct cpti_cell cpti_cell_word(const char *word, unsigned number)
 {
-    cpti_cell_count(cell, number);
-    if (word != NULL) {
-        cpti_cell_text(cell, cpt_bytes_of(word));
-    }
+    return word != NULL ? cpti_cell_text(word) : cpti_cell_count(number);
 }
 
-void cpti_cell_count(struct cpti_cell *cell, uint64_t count)
+struct cpti_cell cpti_cell_count(uint64_t count)
 {
-    cell->is_known = true;
-    cell->count = count;
+    return (struct cpti_cell){.is_known = true, .count = count};
 }
 
-void cpti_cell_number(struct cpti_cell *cell, double number)
+struct cpti_cell cpti_cell_number(double number)
 {
-    cell->is_known = true;
-    cell->number = number;
+    return (struct cpti_cell){.is_known = true, .number = number};
 }
 
-void cpti_field_number(const void *context, const void *row, unsigned what,
-                       struct cpti_cell *cell)
+struct cpti_cell cpti_cell_known(bool is_known, double number)
 {
-    (void)context;
-    cpti_cell_number(cell, *(const double *)((const char *)row + what));
+    return is_known ? cpti_cell_number(number) : cpti_cell_unknown();
 }
 
-void cpti_field_count(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
+/* The field that is asked for. */
+static const void *field_of(const struct cpti_asked *asked)
 {
-    (void)context;
-    cpti_cell_count(cell, *(const uint64_t *)((const char *)row + what));
+    return (const char *)asked->row + asked->what;
 }
 
-static void take(const struct cpti_column *column, const void *context, const void *row,
-                 struct cpti_cell *value)
+struct cpti_cell cpti_field_number(const struct cpti_asked *asked)
 {
-    value->is_known = false;
-    value->is_none = false;
-    value->text = (struct cpt_bytes){NULL, 0};
-    value->shorter[0] = '\0';
-    value->number = 0; /* of those that have none, for CSV */
-    column->get(context, row, column->what, value);
+    return cpti_cell_number(*(const double *)field_of(asked));
+}
+
+struct cpti_cell cpti_field_count(const struct cpti_asked *asked)
+{
+    return cpti_cell_count(*(const uint64_t *)field_of(asked));
+}
+
+struct cpti_cell cpti_field_count32(const struct cpti_asked *asked)
+{
+    return cpti_cell_count(*(const uint32_t *)field_of(asked));
+}
+
+struct cpti_cell cpti_field_truth(const struct cpti_asked *asked)
+{
+    return cpti_cell_count(*(const int *)field_of(asked) != 0);
+}
+
+struct cpti_cell cpti_field_flag(const struct cpti_asked *asked)
+{
+    return cpti_cell_count(*(const bool *)field_of(asked));
+}
+
+struct cpti_cell cpti_field_text(const struct cpti_asked *asked)
+{
+    const char *text = *(const char *const *)field_of(asked);
+
+    return text != NULL ? cpti_cell_text(text) : cpti_cell_unknown();
+}
+
+struct cpti_cell cpti_field_bytes(const struct cpti_asked *asked)
+{
+    const struct cpt_bytes *text = field_of(asked);
+
+    return text->bytes != 0 ? cpti_cell_bytes(*text) : cpti_cell_none();
+}
+
+/* Where texts of values are made. */
+struct room {
+    char text[CPTI_VALUE_BYTES];
+    char shorter[CPTI_VALUE_BYTES];
+};
+
+static struct cpti_cell take(const struct cpti_column *column, const void *context,
+                             const void *row, struct room *room)
+{
+    const struct cpti_asked asked = {context, row, column->what, room->text,
+                                     room->shorter};
+
+    room->shorter[0] = '\0';
+    return column->get(&asked);
 }
 
 static const void *row_at(const struct cpti_rows *rows, size_t index)
@@ -319,6 +370,7 @@ struct ordering {
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct ordering *ordering = context;
+    struct room rooms[2];
     struct cpti_cell a;
     struct cpti_cell b;
 
@@ -326,22 +378,22 @@ static int compare_rows(const void *left, const void *right, void *context)
         left = *(const void *const *)left;
         right = *(const void *const *)right;
     }
-    take(ordering->column, ordering->context, left, &a);
-    take(ordering->column, ordering->context, right, &b);
+    a = take(ordering->column, ordering->context, left, &rooms[0]);
+    b = take(ordering->column, ordering->context, right, &rooms[1]);
     a.is_known = a.is_known && isfinite(a.number);
     b.is_known = b.is_known && isfinite(b.number);
     if (!a.is_known || !b.is_known) {
         return b.is_known - a.is_known;
     }
     switch (ordering->column->kind) {
-    case CPTI_COLUMN_TEXT:
-    case CPTI_COLUMN_STACK:
-    case CPTI_COLUMN_NAME:
-    case CPTI_COLUMN_WORD:
+    case CPTI_TEXT:
+    case CPTI_STACK:
+    case CPTI_NAME:
+    case CPTI_WORD:
         return cpti_compare_bytes(a.text, b.text);
-    case CPTI_COLUMN_COUNT:
-    case CPTI_COLUMN_NS_WHOLE:
-    case CPTI_COLUMN_FLAG:
+    case CPTI_COUNT:
+    case CPTI_NS_WHOLE:
+    case CPTI_FLAG:
         return (a.count < b.count) - (a.count > b.count);
     default:
         return (a.number < b.number) - (a.number > b.number);
@@ -378,47 +430,44 @@ static const char *cell_of(const struct cpti_column *column,
         return "-";
     }
     switch (column->kind) {
-    case CPTI_COLUMN_TEXT:
-    case CPTI_COLUMN_STACK:
-        if (value->text.data == value->room) {
-            return value->room;
-        }
+    case CPTI_TEXT:
+    case CPTI_STACK:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.*s", (int)value->text.bytes,
                        value->text.data);
         return text;
-    case CPTI_COLUMN_NAME:
+    case CPTI_NAME:
         return cpti_quoted_bytes(value->text);
-    case CPTI_COLUMN_WORD:
-    case CPTI_COLUMN_COUNT:
+    case CPTI_WORD:
+    case CPTI_COUNT:
         if (value->text.data != NULL) {
             return value->text.data;
         }
         (void)snprintf(text, CPTI_VALUE_BYTES, "%" PRIu64, value->count);
         return text;
-    case CPTI_COLUMN_NS:
-    case CPTI_COLUMN_NS_RARE:
+    case CPTI_NS:
+    case CPTI_NS_RARE:
         return isfinite(value->number) ? cpti_ms(value->number, text) : "-";
-    case CPTI_COLUMN_NS_CHANGE:
+    case CPTI_NS_CHANGE:
         return isfinite(value->number) ? signed_ms(value->number, text) : "-";
-    case CPTI_COLUMN_NS_WHOLE:
+    case CPTI_NS_WHOLE:
         return cpti_ms((double)value->count, text);
-    case CPTI_COLUMN_SHARE:
+    case CPTI_SHARE:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.1f%%", 100 * value->number);
         return text;
-    case CPTI_COLUMN_PART:
+    case CPTI_PART:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.3f", value->number);
         return text;
-    case CPTI_COLUMN_P:
+    case CPTI_P:
         (void)snprintf(text, CPTI_VALUE_BYTES,
                        value->number < 0.001 ? "<0.001" : "%.3f", value->number);
         return text;
-    case CPTI_COLUMN_WHOLE:
+    case CPTI_WHOLE:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.0f", value->number);
         return text;
-    case CPTI_COLUMN_FACTOR:
+    case CPTI_FACTOR:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.2f", value->number);
         return text;
-    case CPTI_COLUMN_FLAG:
+    case CPTI_FLAG:
         return value->count != 0 ? "yes" : "no";
     default:
         (void)snprintf(text, CPTI_VALUE_BYTES, "%.6g", value->number);
@@ -448,18 +497,19 @@ static void add_row(struct cpti_table *table, const struct cpti_view *view,
                     const void *context, const void *row, const char *keys)
 {
     char text[CPTI_VALUE_BYTES];
-    struct cpti_cell value;
+    struct room room;
 
-    value.shorter[0] = '\0';
+    room.shorter[0] = '\0';
     for (size_t i = 0; i < view->column_count; i++) {
-        value.is_known = false;
+        struct cpti_cell value = {0};
+
         if (keys == NULL || is_among(view->columns[i]->key, keys)) {
-            take(view->columns[i], context, row, &value);
+            value = take(view->columns[i], context, row, &room);
         }
         cpti_table_text(table, cell_of(view->columns[i], &value, text));
     }
-    if (value.shorter[0] != '\0') {
-        cpti_table_short(table, "%s", value.shorter);
+    if (room.shorter[0] != '\0') {
+        cpti_table_short(table, "%s", room.shorter);
     }
 }
 
@@ -473,10 +523,10 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
         headings[i] = view->columns[i]->heading;
     }
     table = cpti_table_of(headings, view->column_count);
-    table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_COLUMN_STACK;
+    table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_STACK;
     table.has_sides = view->is_chosen;
     for (size_t i = 0; i < view->column_count; i++) {
-        table.is_text[i] = view->columns[i]->kind <= CPTI_COLUMN_WORD;
+        table.is_text[i] = view->columns[i]->kind <= CPTI_WORD;
     }
     for (size_t i = 0; i < count; i++) {
         add_row(&table, view, rows->context, row_at(rows, i), NULL);
@@ -500,29 +550,29 @@ static void put(struct cpti_json *json, const char *key,
         return;
     }
     switch (column->kind) {
-    case CPTI_COLUMN_TEXT:
-    case CPTI_COLUMN_STACK:
-    case CPTI_COLUMN_NAME:
+    case CPTI_TEXT:
+    case CPTI_STACK:
+    case CPTI_NAME:
         cpti_json_bytes(json, key, value->text);
         return;
-    case CPTI_COLUMN_WORD:
+    case CPTI_WORD:
         cpti_json_word(json, key, value->text.data, (unsigned)value->count);
         return;
-    case CPTI_COLUMN_COUNT:
-    case CPTI_COLUMN_NS_WHOLE:
+    case CPTI_COUNT:
+    case CPTI_NS_WHOLE:
         cpti_json_unsigned(json, key, value->count);
         return;
-    case CPTI_COLUMN_NS:
-    case CPTI_COLUMN_NS_CHANGE:
+    case CPTI_NS:
+    case CPTI_NS_CHANGE:
         cpti_json_ns(json, key, value->number);
         return;
-    case CPTI_COLUMN_NS_RARE:
+    case CPTI_NS_RARE:
         (value->number < 1 ? cpti_json_rough : cpti_json_ns)(json, key, value->number);
         return;
-    case CPTI_COLUMN_FLAG:
+    case CPTI_FLAG:
         cpti_json_bool(json, key, value->count != 0);
         return;
-    case CPTI_COLUMN_WHOLE:
+    case CPTI_WHOLE:
         cpti_json_float(json, key, value->number);
         return;
     default:
@@ -534,7 +584,7 @@ static void put(struct cpti_json *json, const char *key,
 void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *rows,
                         size_t row_max, struct cpti_json *json)
 {
-    struct cpti_cell value;
+    struct room room;
 
     cpti_json_open(json, view->relation->name, '[');
     for (size_t i = 0; i < rows->count && i < row_max; i++) {
@@ -543,12 +593,17 @@ void cpti_relation_json(const struct cpti_view *view, const struct cpti_rows *ro
         for (size_t k = 0; k < view->column_count; k++) {
             const struct cpti_column *column = view->columns[k];
 
+            const struct cpti_asked asked = {.context = rows->context,
+                                             .row = row_at(rows, i)};
+
             if (column->put != NULL) {
-                column->put(rows->context, row_at(rows, i), json);
-                continue;
+                column->put(&asked, json);
+            } else {
+                const struct cpti_cell value =
+                    take(column, asked.context, asked.row, &room);
+
+                put(json, column->key, column, &value);
             }
-            take(column, rows->context, row_at(rows, i), &value);
-            put(json, column->key, column, &value);
         }
         cpti_json_close(json);
     }
@@ -598,6 +653,7 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
 {
     struct cpti_json json = {.file = stdout};
     struct cpti_cell value;
+    struct room room;
 
     for (size_t k = 0; k < view->column_count; k++) {
         (void)printf("%s%s", k > 0 ? "," : "", view->columns[k]->key);
@@ -608,7 +664,7 @@ static int print_csv(const struct cpti_view *view, const struct cpti_rows *rows,
             const struct cpti_column *column = view->columns[k];
 
             (void)printf("%s", k > 0 ? "," : "");
-            take(column, rows->context, row_at(rows, i), &value);
+            value = take(column, rows->context, row_at(rows, i), &room);
             if (!value.is_known) {
                 continue;
             }

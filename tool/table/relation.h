@@ -25,63 +25,81 @@ enum { CPTI_COLUMNS_MAX = 40, CPTI_VALUE_BYTES = 4096 };
 
 /* What the values of a column are. */
 enum cpti_column_kind {
-    CPTI_COLUMN_TEXT,      /* words of ours, or what is escaped already */
-    CPTI_COLUMN_STACK,     /* the same of frames; their ends tell most */
-    CPTI_COLUMN_NAME,      /* text from outside, escaped for people */
-    CPTI_COLUMN_WORD,      /* one of ours, or a number that has none in this version */
-    CPTI_COLUMN_COUNT,     /* whole numbers */
-    CPTI_COLUMN_NS,        /* nanoseconds; milliseconds in tables */
-    CPTI_COLUMN_NS_CHANGE, /* likewise, with their sign */
-    CPTI_COLUMN_NS_RARE,   /* likewise; six digits in JSON below 1, so rare is not 0 */
-    CPTI_COLUMN_NS_WHOLE,  /* whole nanoseconds, likewise */
-    CPTI_COLUMN_SHARE,     /* 0 to 1; per cent in tables */
-    CPTI_COLUMN_PART,      /* 0 to 1, with three digits in tables */
-    CPTI_COLUMN_P,         /* probabilities, likewise, down to <0.001 */
-    CPTI_COLUMN_WHOLE,     /* numbers without a point in tables */
-    CPTI_COLUMN_FACTOR,    /* numbers with two digits in tables */
-    CPTI_COLUMN_NUMBER,    /* other numbers, of six digits */
-    CPTI_COLUMN_FLAG       /* yes or no */
+    CPTI_TEXT,      /* words of ours, or what is escaped already */
+    CPTI_STACK,     /* the same of frames; their ends tell most */
+    CPTI_NAME,      /* text from outside, escaped for people */
+    CPTI_WORD,      /* one of ours, or a number that has none in this version */
+    CPTI_COUNT,     /* whole numbers */
+    CPTI_NS,        /* nanoseconds; milliseconds in tables */
+    CPTI_NS_CHANGE, /* likewise, with their sign */
+    CPTI_NS_RARE,   /* likewise; six digits in JSON below 1, so rare is not 0 */
+    CPTI_NS_WHOLE,  /* whole nanoseconds, likewise */
+    CPTI_SHARE,     /* 0 to 1; per cent in tables */
+    CPTI_PART,      /* 0 to 1, with three digits in tables */
+    CPTI_P,         /* probabilities, likewise, down to <0.001 */
+    CPTI_WHOLE,     /* numbers without a point in tables */
+    CPTI_FACTOR,    /* numbers with two digits in tables */
+    CPTI_NUMBER,    /* other numbers, of six digits */
+    CPTI_FLAG       /* yes or no */
 };
 
-/* One value. What is not set is not known: "-", an empty cell, null. */
+/* What a getter is asked for. */
+struct cpti_asked {
+    const void *context;
+    const void *row;
+    unsigned what; /* a number of the column, so that one getter serves several */
+    char *room;    /* CPTI_VALUE_BYTES for a text that has to be made */
+    char *shorter; /* likewise, if it does not fit as a table's last; or "" */
+};
+
+/* One value. Zero is not known: "-", an empty cell, null. */
 struct cpti_cell {
     bool is_known;
     bool is_none;          /* not known, as it has no place here: no field in JSON */
     struct cpt_bytes text; /* of texts, stacks, names; good until the next one */
     uint64_t count;        /* of counts and whole ns, and 0 or 1 of flags */
     double number;         /* of the others */
-    char room[CPTI_VALUE_BYTES];    /* for a text that has to be made */
-    char shorter[CPTI_VALUE_BYTES]; /* if it does not fit as a table's last; or empty */
 };
 
-/* Sets @cell, which is empty, to what @row has of @what: a number of the column, so
- * that one function serves several of them. */
-typedef void (*cpti_column_fn)(const void *context, const void *row, unsigned what,
-                               struct cpti_cell *cell);
+typedef struct cpti_cell (*cpti_column_fn)(const struct cpti_asked *asked);
 
-/* These set it; of a word that is NULL its number is shown. */
-void cpti_cell_text(struct cpti_cell *cell, struct cpt_bytes text);
-void cpti_cell_format(struct cpti_cell *cell, const char *format, ...) CPT_PRINTF(2, 3);
-void cpti_cell_shorten(struct cpti_cell *cell, const char *format, ...)
+/* Values; of a word that is NULL its number is shown. */
+struct cpti_cell cpti_cell_unknown(void);
+struct cpti_cell cpti_cell_none(void);
+struct cpti_cell cpti_cell_bytes(struct cpt_bytes text);
+struct cpti_cell cpti_cell_text(const char *text);
+struct cpti_cell cpti_cell_format(const struct cpti_asked *asked, const char *format,
+                                  ...) CPT_PRINTF(2, 3);
+void cpti_cell_shorten(const struct cpti_asked *asked, const char *format, ...)
     CPT_PRINTF(2, 3);
-void cpti_cell_word(struct cpti_cell *cell, const char *word, unsigned number);
-void cpti_cell_count(struct cpti_cell *cell, uint64_t count);
-void cpti_cell_number(struct cpti_cell *cell, double number);
+struct cpti_cell cpti_cell_word(const char *word, unsigned number);
+struct cpti_cell cpti_cell_count(uint64_t count);
+struct cpti_cell cpti_cell_number(double number);
+struct cpti_cell cpti_cell_known(bool is_known, double number); /* or unknown */
 
-/* Getters of a field of the row, a double or a uint64_t, which is @what bytes behind
- * its start. */
-void cpti_field_number(const void *context, const void *row, unsigned what,
-                       struct cpti_cell *cell);
-void cpti_field_count(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell);
+/* Field @field of rows that are @type, as `get` and `what` of a column. */
+#define CPTI_OF(type, field)                                                           \
+    _Generic(&((type *)NULL)->field, double *                                          \
+             : cpti_field_number, uint64_t *                                           \
+             : cpti_field_count, uint32_t *                                            \
+             : cpti_field_count32, int *                                               \
+             : cpti_field_truth, bool *                                                \
+             : cpti_field_flag, char **                                                \
+             : cpti_field_text, const char **                                          \
+             : cpti_field_text, struct cpt_bytes *                                     \
+             : cpti_field_bytes),                                                      \
+        offsetof(type, field)
 
-/* Both of these in a column: field @field of rows that are @type. */
-#define CPTI_NUMBER(type, field) cpti_field_number, offsetof(type, field)
-#define CPTI_COUNT(type, field)  cpti_field_count, offsetof(type, field)
+struct cpti_cell cpti_field_number(const struct cpti_asked *asked);
+struct cpti_cell cpti_field_count(const struct cpti_asked *asked);
+struct cpti_cell cpti_field_count32(const struct cpti_asked *asked);
+struct cpti_cell cpti_field_truth(const struct cpti_asked *asked);
+struct cpti_cell cpti_field_flag(const struct cpti_asked *asked);
+struct cpti_cell cpti_field_text(const struct cpti_asked *asked);  /* NULL: unknown */
+struct cpti_cell cpti_field_bytes(const struct cpti_asked *asked); /* empty: none */
 
 /* Writes fields of the open object: what JSON has in the place of one value. */
-typedef void (*cpti_put_fn)(const void *context, const void *row,
-                            struct cpti_json *json);
+typedef void (*cpti_put_fn)(const struct cpti_asked *asked, struct cpti_json *json);
 
 /* Where a column is. */
 enum cpti_column_place {

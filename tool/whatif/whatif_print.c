@@ -30,58 +30,53 @@ static const char *queue_words(const struct cpti_whatif *whatif)
 
 /* --- Columns --- */
 
-static void get_shift(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
+static struct cpti_cell get_shift(const struct cpti_asked *asked)
 {
-    const struct cpti_whatif_shift *shift = row;
+    const struct cpti_whatif_shift *shift = asked->row;
 
-    (void)context;
-    (void)what;
-    cpti_cell_number(cell, shift->after_ns - shift->before_ns);
+    return cpti_cell_number(shift->after_ns - shift->before_ns);
 }
 
 /* A frame, the first field of the row. */
-static void get_frame(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
+static struct cpti_cell get_frame(const struct cpti_asked *asked)
 {
-    const struct cpti_whatif *whatif = context;
+    const struct cpti_whatif *whatif = asked->context;
+    const uint32_t *frame = asked->row;
 
-    (void)what;
-    cpti_cell_text(cell, cpt_bytes_of(cpti_whatif_frame_text(
-                             whatif->set, *(const uint32_t *)row, cell->room)));
+    return cpti_cell_text(cpti_whatif_frame_text(whatif->set, *frame, asked->room));
 }
 
+#define OF(field) CPTI_OF(struct cpti_whatif_shift, field)
+
 static const struct cpti_column shift_columns[] = {
-    {"name", "frame, by its time on the path", CPTI_COLUMN_NAME, get_frame, 0,
-     "the frame"},
-    {"before_ns", "before ms", CPTI_COLUMN_NS, cpti_field_number,
-     offsetof(struct cpti_whatif_shift, before_ns), "its time on the path, as it was"},
-    {"after_ns", "after ms", CPTI_COLUMN_NS, cpti_field_number,
-     offsetof(struct cpti_whatif_shift, after_ns), "… and with the terms"},
-    {"change_ns", "change ms", CPTI_COLUMN_NS, get_shift, 0, "the difference"},
+    {"name", "frame, by its time on the path", CPTI_NAME, get_frame, 0, "the frame"},
+    {"before_ns", "before ms", CPTI_NS, OF(before_ns),
+     "its time on the path, as it was"},
+    {"after_ns", "after ms", CPTI_NS, OF(after_ns), "… and with the terms"},
+    {"change_ns", "change ms", CPTI_NS, get_shift, 0, "the difference"},
     {0},
 };
+
+#undef OF
 
 const struct cpti_relation cpti_whatif_shifts = {"frames", shift_columns,
                                                  "before_ns,after_ns,change_ns,name"};
 
-static void get_gain(const void *context, const void *row, unsigned what,
-                     struct cpti_cell *cell)
+static struct cpti_cell get_gain(const struct cpti_asked *asked)
 {
-    const struct cpti_whatif_gain *gain = row;
+    const struct cpti_whatif_gain *gain = asked->row;
 
-    (void)context;
-    cpti_cell_number(cell, 0 - gain->stats.rows[what].change_ns);
+    return cpti_cell_number(0 - gain->stats.rows[asked->what].change_ns);
 }
 
 static const struct cpti_column gain_columns[] = {
-    {"name", "frame", CPTI_COLUMN_NAME, get_frame, 0, "the frame"},
-    {"path_ns", "path ms", CPTI_COLUMN_NS, cpti_field_number,
-     offsetof(struct cpti_whatif_gain, path_ns), "its time on the path"},
-    {"mean_gain_ns", "mean ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_MEAN,
+    {"name", "frame", CPTI_NAME, get_frame, 0, "the frame"},
+    {"path_ns", "path ms", CPTI_NS, CPTI_OF(struct cpti_whatif_gain, path_ns),
+     "its time on the path"},
+    {"mean_gain_ns", "mean ms", CPTI_NS, get_gain, CPTI_WHATIF_MEAN,
      "by how much the mean latency is less if it is shorter"},
-    {"p50_gain_ns", "p50 ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_P50},
-    {"p99_gain_ns", "p99 ms", CPTI_COLUMN_NS, get_gain, CPTI_WHATIF_P99},
+    {"p50_gain_ns", "p50 ms", CPTI_NS, get_gain, CPTI_WHATIF_P50},
+    {"p99_gain_ns", "p99 ms", CPTI_NS, get_gain, CPTI_WHATIF_P99},
     {0},
 };
 
@@ -90,30 +85,23 @@ const struct cpti_relation cpti_whatif_gains = {
     .when = "--sweep"};
 
 /* Which latency a row is, by its place among them. */
-static void get_which(const void *context, const void *row, unsigned what,
-                      struct cpti_cell *cell)
+static struct cpti_cell get_which(const struct cpti_asked *asked)
 {
-    const struct cpti_whatif *whatif = context;
+    const struct cpti_whatif *whatif = asked->context;
+    const struct cpti_whatif_row *row = asked->row;
 
-    (void)what;
-    cpti_cell_text(
-        cell, cpt_bytes_of(
-                  row_words[(const struct cpti_whatif_row *)row - whatif->stats.rows]));
+    return cpti_cell_text(row_words[row - whatif->stats.rows]);
 }
 
-#define LATENCY_COLUMN(field, heading)                                                 \
-    {                                                                                  \
-#field, heading, CPTI_COLUMN_NS, cpti_field_number,                            \
-            offsetof(struct cpti_whatif_row, field)                                    \
-    }
+#define OF(field) CPTI_OF(struct cpti_whatif_row, field)
 
 static const struct cpti_column latency_columns[] = {
-    LATENCY_COLUMN(before_ns, "before ms"),
-    LATENCY_COLUMN(after_ns, "after ms"),
-    LATENCY_COLUMN(change_ns, "change ms"),
-    LATENCY_COLUMN(low_ns, "95% from"),
-    LATENCY_COLUMN(high_ns, "to"),
-    {"latency", "latency", CPTI_COLUMN_TEXT, get_which, 0},
+    {"before_ns", "before ms", CPTI_NS, OF(before_ns)},
+    {"after_ns", "after ms", CPTI_NS, OF(after_ns)},
+    {"change_ns", "change ms", CPTI_NS, OF(change_ns)},
+    {"low_ns", "95% from", CPTI_NS, OF(low_ns)},
+    {"high_ns", "to", CPTI_NS, OF(high_ns)},
+    {"latency", "latency", CPTI_TEXT, get_which},
     {0},
 };
 

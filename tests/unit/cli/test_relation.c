@@ -19,36 +19,31 @@ struct row {
 
 enum { NAME, UPPER };
 
-static void get(const void *context, const void *row, unsigned what,
-                struct cpti_cell *cell)
+static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct row *own = row;
+    const struct row *own = asked->row;
 
-    (void)context;
     if (own->name == NULL) {
-        cell->is_none = what == UPPER;
-    } else if (what == NAME) {
-        cpti_cell_text(cell, cpt_bytes_of(own->name));
-    } else {
-        cpti_cell_format(cell, "<%s>", own->name);
+        return asked->what == UPPER ? cpti_cell_none() : cpti_cell_unknown();
     }
+    return asked->what == NAME ? cpti_cell_text(own->name)
+                               : cpti_cell_format(asked, "<%s>", own->name);
 }
 
-static void put_pair(const void *context, const void *row, struct cpti_json *json)
+static void put_pair(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    (void)context;
     cpti_json_open(json, "pair", '[');
-    cpti_json_unsigned(json, NULL, ((const struct row *)row)->count);
+    cpti_json_unsigned(json, NULL, ((const struct row *)asked->row)->count);
     cpti_json_close(json);
 }
 
 static const struct cpti_column columns[] = {
-    {"name", "name", CPTI_COLUMN_NAME, get, NAME},
-    {"upper", "upper", CPTI_COLUMN_TEXT, get, UPPER, "in tables", CPTI_IN_TABLES},
-    {"tag", "tag", CPTI_COLUMN_TEXT, get, UPPER, NULL, CPTI_NOT_IN_JSON},
-    {"count", "count", CPTI_COLUMN_COUNT, CPTI_COUNT(struct row, count)},
-    {"ns", "ms", CPTI_COLUMN_NS, CPTI_NUMBER(struct row, ns)},
-    {"pair", NULL, 0, NULL, 0, NULL, CPTI_EVERYWHERE, put_pair},
+    {"name", "name", CPTI_NAME, get, NAME},
+    {"upper", "upper", CPTI_TEXT, get, UPPER, "in tables", CPTI_IN_TABLES},
+    {"tag", "tag", CPTI_TEXT, get, UPPER, NULL, CPTI_NOT_IN_JSON},
+    {"count", "count", CPTI_COUNT, CPTI_OF(struct row, count)},
+    {"ns", "ms", CPTI_NS, CPTI_OF(struct row, ns)},
+    {"pair", .put = put_pair},
     {0},
 };
 
