@@ -170,12 +170,34 @@ static void print_group(FILE *file, enum cpti_group group)
     (void)fprintf(file, "\n'cpt COMMAND --help' describes a command.\n");
 }
 
+/* The names of the commands of @group, behind its question. */
+static void print_names(FILE *file, enum cpti_group group)
+{
+    const struct cpti_command *command;
+    char text[LINE_BYTES];
+    size_t index = 0;
+    size_t used = (size_t)snprintf(text, sizeof text, "%s: %s", cpti_groups[group].name,
+                                   cpti_groups[group].question);
+
+    for (const char *joint = " "; (command = next_of(group, &index)) != NULL;
+         joint = ", ") {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", joint,
+                                 command->name);
+    }
+    cpti_print_wrapped(file, 0, text);
+}
+
+/* One screen: how paths are collected, kept and checked has no questions of its own. */
 static void print_questions(FILE *file)
 {
     for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
         const struct cpti_command *command;
         size_t index = 0;
 
+        if (group > CPTI_FIX) {
+            print_names(file, group);
+            continue;
+        }
         (void)fprintf(file, "%s: %s\n", cpti_groups[group].name,
                       cpti_groups[group].question);
         while ((command = next_of(group, &index)) != NULL) {

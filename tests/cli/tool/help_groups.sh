@@ -15,8 +15,11 @@ for group in $groups; do
     sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' $group
 done | sort >found
 cpt --help | sed -n '/^commands/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort | diff - found
-cpt help questions | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort | diff - found
-cpt help questions | awk 'length($0) > 80'
+cpt help questions >questions
+screen questions <questions
+for command in $(cat found); do
+    grep -qw $command questions || echo "questions: no $command"
+done
 cat fix
 cpt help collect | head -1
 cpt help fix report
