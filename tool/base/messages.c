@@ -219,32 +219,33 @@ static size_t write_place(char line[LINE_BYTES], const struct cpti_at *place)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-static void say(const struct cpti_at *place, bool is_error, const char *format,
-                va_list arguments) CPT_PRINTF(3, 0);
-
 /* Keeps the first error and the first damage, and says the message. */
-static void say(const struct cpti_at *place, bool is_error, const char *format,
-                va_list arguments)
+int cpti_say(int status, struct cpti_at place, const char *format, ...)
 {
+    const bool is_error = status != CPTI_EXIT_DONE;
     char text[CPTI_ERROR_BYTES];
     char line[LINE_BYTES];
     char *hint = NULL;
+    va_list arguments;
     size_t bytes;
 
+    va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     hint = strchr(text, *CPTI_HINT);
     if (hint != NULL) {
         *hint++ = '\0';
     }
     first_above = NULL;
-    if (is_error || place->has_byte) {
-        keep_first(is_error ? &first_error : &first_damage, place, text,
+    if (is_error || place.has_byte) {
+        keep_first(is_error ? &first_error : &first_damage, &place, text,
                    hint != NULL ? hint : "");
     }
-    bytes = write_place(line, place);
+    bytes = write_place(line, &place);
     (void)snprintf(line + bytes, sizeof line - bytes, "%s%s%s", text,
                    hint != NULL ? "; " : "", hint != NULL ? hint : "");
     say_line(is_error, line, NULL);
+    return status;
 }
 
 void cpti_detail(const char *format, ...)
@@ -277,80 +278,8 @@ void cpti_below(const char *format, ...)
     say_line(false, text, NULL);
 }
 
-int cpti_failed(const char *format, ...)
-{
-    const struct cpti_at nowhere = {0};
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&nowhere, true, format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_FAILED;
-}
-
 int cpti_status_exit(cpt_status status)
 {
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s", cpt_status_sentence(status));
-}
-
-int cpti_failed_at(struct cpti_at place, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&place, true, format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_FAILED;
-}
-
-int cpti_usage(const char *format, ...)
-{
-    const struct cpti_at nowhere = {0};
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&nowhere, true, format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_USAGE;
-}
-
-int cpti_usage_at(unsigned column, const char *format, ...)
-{
-    const struct cpti_at place = {.line = 1, .column = column};
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&place, true, format, arguments);
-    va_end(arguments);
-    return CPTI_EXIT_USAGE;
-}
-
-void cpti_warn(const char *format, ...)
-{
-    const struct cpti_at nowhere = {0};
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&nowhere, false, format, arguments);
-    va_end(arguments);
-}
-
-void cpti_warn_at(struct cpti_at place, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&place, false, format, arguments);
-    va_end(arguments);
-}
-
-void cpti_told(const char *format, ...)
-{
-    const struct cpti_at nowhere = {0};
-    va_list arguments;
-
-    va_start(arguments, format);
-    say(&nowhere, false, format, arguments);
-    va_end(arguments);
 }

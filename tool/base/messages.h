@@ -17,6 +17,7 @@
 #ifndef CPTI_CLI_MESSAGES_H
 #define CPTI_CLI_MESSAGES_H
 
+#include "tool/base/command.h"
 #include "cpt/cpt_status.h"
 
 #include <stdbool.h>
@@ -40,30 +41,28 @@ struct cpti_at {
     unsigned column;
 };
 
-/* Prints "cpt: " and the sentence on stderr. Returns CPTI_EXIT_FAILED, for
- * `return cpti_failed(…)`. */
-int cpti_failed(const char *format, ...) CPT_PRINTF(1, 2);
+/* Prints "cpt: ", the place and the sentence on stderr: "cpt: FILE: at byte 7: sentence".
+ * @status: CPTI_EXIT_DONE, of a warning, or that of an error, which is returned. */
+int cpti_say(int status, struct cpti_at place, const char *format, ...)
+    CPT_PRINTF(3, 4);
 
-/* The same behind the place: "cpt: FILE: at byte 7: sentence". */
-int cpti_failed_at(struct cpti_at place, const char *format, ...) CPT_PRINTF(2, 3);
+/* That something failed, for `return cpti_failed(…)`; and that behind a place. */
+#define cpti_failed(...)    cpti_failed_at((struct cpti_at){0}, __VA_ARGS__)
+#define cpti_failed_at(...) cpti_say(CPTI_EXIT_FAILED, __VA_ARGS__)
 
 /* Prints the sentence of a @status that is not CPT_OK. enum cpti_exit. */
 int cpti_status_exit(cpt_status status);
 
-/* The same for a mistake on the command line; returns CPTI_EXIT_USAGE. */
-int cpti_usage(const char *format, ...) CPT_PRINTF(1, 2);
+/* A mistake on the command line; at a column of an option's value. */
+#define cpti_usage(...) cpti_say(CPTI_EXIT_USAGE, (struct cpti_at){0}, __VA_ARGS__)
+#define cpti_usage_at(at, ...)                                                         \
+    cpti_say(CPTI_EXIT_USAGE, (struct cpti_at){.line = 1, .column = (at)}, __VA_ARGS__)
 
-/* The same for one at a column of an option's value. */
-int cpti_usage_at(unsigned column, const char *format, ...) CPT_PRINTF(2, 3);
-
-/* The same for a warning. */
-void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
-
-/* The same behind the place; of damage. */
-void cpti_warn_at(struct cpti_at place, const char *format, ...) CPT_PRINTF(2, 3);
-
-/* What a command has done, in a sentence on stderr: neither error nor warning. */
-void cpti_told(const char *format, ...) CPT_PRINTF(1, 2);
+/* A warning; one at a place, of damage; and what a command has done, which is neither an
+ * error nor a warning. */
+#define cpti_warn(...)    cpti_warn_at((struct cpti_at){0}, __VA_ARGS__)
+#define cpti_warn_at(...) ((void)cpti_say(CPTI_EXIT_DONE, __VA_ARGS__))
+#define cpti_told(...)    cpti_warn(__VA_ARGS__)
 
 /* Lines below the message before, without "cpt: ": they show the place. Each ends with
  * "\n" and begins with a blank. */
