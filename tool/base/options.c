@@ -262,6 +262,27 @@ bool cpti_has(const struct cpti_arguments *arguments, const char *name)
     return false;
 }
 
+int cpti_excludes(const struct cpti_arguments *arguments, const char *name,
+                  const char *const *others)
+{
+    for (; *others != NULL; others++) {
+        if (cpti_has(arguments, *others)) {
+            return cpti_usage("option '--%s' does not go with '--%s'", name, *others);
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+int cpti_has_sides(const struct cpti_arguments *arguments, bool *has_sides)
+{
+    *has_sides = cpti_has(arguments, "base");
+    return *has_sides == cpti_has(arguments, "new")
+               ? CPTI_EXIT_DONE
+               : cpti_usage("'cpt %s' takes --base and --new together: the option "
+                            "'--%s' is missing",
+                            arguments->command->name, *has_sides ? "new" : "base");
+}
+
 const char *cpti_value_at(const struct cpti_arguments *arguments, const char *name,
                           size_t index)
 {

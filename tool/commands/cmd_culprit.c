@@ -385,33 +385,23 @@ static int find_sets(struct culprit_command *command)
 {
     static const char *const names[2] = {"base", "new"};
     const struct cpti_arguments *arguments = command->arguments;
-    const bool has_selections =
-        cpti_has(arguments, "base") || cpti_has(arguments, "new");
+    bool has_sides = false;
+    int status = cpti_has_sides(arguments, &has_sides);
 
-    if (!has_selections && arguments->source_count != 2) {
+    if (status == CPTI_EXIT_DONE && !has_sides && arguments->source_count != 2) {
         return cpti_usage("'cpt culprit' needs two logs or folders, or --base and "
                           "--new for two selections of the same logs");
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
         struct cpti_request_set *set = &command->sets[i];
-        const char *expression = cpti_value(arguments, names[i]);
 
         set->what = names[i];
-        if (has_selections && expression == NULL) {
-            return cpti_usage("'cpt culprit' takes --base and --new together: the "
-                              "option '--%s' is missing",
-                              names[i]);
-        }
-        if (has_selections) {
-            const int status =
-                cpti_selection_add(&set->selection, names[i], expression);
-
-            if (status != CPTI_EXIT_DONE) {
-                return status;
-            }
+        if (has_sides) {
+            status = cpti_selection_add(&set->selection, names[i],
+                                        cpti_value(arguments, names[i]));
         }
     }
-    return CPTI_EXIT_DONE;
+    return status;
 }
 
 /* Finds the logs of the sets, where graph logs are put into path logs. */

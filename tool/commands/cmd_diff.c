@@ -93,27 +93,19 @@ static int gather_selections(const struct cpti_arguments *arguments,
                              struct cpti_gather *gathers, bool *is_usable)
 {
     static const char *const names[2] = {"base", "new"};
+    bool has_sides = false;
+    int status = cpti_has_sides(arguments, &has_sides);
 
-    for (size_t i = 0; i < 2; i++) {
-        const char *expression = cpti_value(arguments, names[i]);
-        int exit_status;
-
-        if (expression == NULL) {
-            return cpti_usage("'cpt diff' takes --base and --new together: the option "
-                              "'--%s' is missing",
-                              names[i]);
-        }
-        exit_status = cpti_selection_add(gathers[i].selection, names[i], expression);
-        if (exit_status != CPTI_EXIT_DONE) {
-            return exit_status;
-        }
-    }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
         gathers[i].sources = arguments->sources;
         gathers[i].source_count = arguments->source_count;
+        status = cpti_selection_add(gathers[i].selection, names[i],
+                                    cpti_value(arguments, names[i]));
     }
-    return cpti_gather(gathers, 2, arguments->operands, arguments->operand_count,
-                       cpti_has(arguments, "stop-at-error"), is_usable);
+    return status != CPTI_EXIT_DONE
+               ? status
+               : cpti_gather(gathers, 2, arguments->operands, arguments->operand_count,
+                             cpti_has(arguments, "stop-at-error"), is_usable);
 }
 
 /* --- Do the two sets differ in one thing? --- */

@@ -246,18 +246,16 @@ static int gather_sets(struct cpti_tails *tails, const struct cpti_arguments *ar
 int cpti_tails_gather(struct cpti_tails *tails, const struct cpti_arguments *arguments,
                       bool *is_usable)
 {
-    const bool has_base = cpti_has(arguments, "base");
+    bool has_sides = false;
     struct inputs inputs = {arguments->operands, arguments->operand_count,
                             arguments->sources, arguments->source_count};
-    int status = CPTI_EXIT_DONE;
+    int status = cpti_has_sides(arguments, &has_sides);
 
     *is_usable = false;
-    if (has_base != cpti_has(arguments, "new")) {
-        return cpti_usage("'cpt diff' takes --base and --new together: the option "
-                          "'--%s' is missing",
-                          has_base ? "new" : "base");
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
-    if (has_base) {
+    if (has_sides) {
         return gather_sets(tails, arguments, &inputs, 0, 1, is_usable);
     }
     if (arguments->source_count != 2) {

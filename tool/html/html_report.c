@@ -163,27 +163,21 @@ static int read_sides(struct report *report, const struct cpti_arguments *argume
 {
     static const char *const names[SIDES_MAX] = {"base", "new"};
     int status = cpti_selection_init(&report->selections[0], arguments);
+    bool has_sides = false;
 
     report->side_count = 1;
     report->gathers[0].selection = &report->selections[0];
-    if (status != CPTI_EXIT_DONE ||
-        !(cpti_has(arguments, "base") || cpti_has(arguments, "new"))) {
+    status = CPTI_THEN(status, cpti_has_sides(arguments, &has_sides));
+    if (status != CPTI_EXIT_DONE || !has_sides) {
         return status;
     }
     report->side_count = SIDES_MAX;
     report->selections[1] = report->selections[0];
     for (size_t i = 0; i < SIDES_MAX && status == CPTI_EXIT_DONE; i++) {
-        const char *expression = cpti_value(arguments, names[i]);
-
-        if (expression == NULL) {
-            return cpti_usage(
-                "'cpt report' takes --base and --new together: the option "
-                "'--%s' is missing",
-                names[i]);
-        }
         report->gathers[i].what = names[i];
         report->gathers[i].selection = &report->selections[i];
-        status = cpti_selection_add(&report->selections[i], names[i], expression);
+        status = cpti_selection_add(&report->selections[i], names[i],
+                                    cpti_value(arguments, names[i]));
     }
     return status;
 }

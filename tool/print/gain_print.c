@@ -320,19 +320,16 @@ static int prepare(struct report *report, const struct cpti_arguments *arguments
 
 int cpti_gain_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"by", "quantiles", "group-by", "blind-spots"};
+    static const char *const others[] = {"by", "quantiles", "group-by", "blind-spots",
+                                         NULL};
     struct cpti_gather gather = {.may_be_empty = cpti_has(arguments, "allow-empty"),
                                  .omits_sources = cpti_has(arguments, "no-source")};
     struct report report = {.row_count = 0};
     uint64_t bytes_max = 0;
     bool is_usable = false;
-    int status = cpti_capped_option(arguments, &bytes_max);
+    int status = cpti_excludes(arguments, "drag", others);
 
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (cpti_has(arguments, others[i])) {
-            return cpti_usage("option '--drag' does not go with '--%s'", others[i]);
-        }
-    }
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &bytes_max));
     status = CPTI_THEN(
         status, cpti_view_read(arguments, &cpti_gain_relation, NULL, &report.view));
     status = CPTI_THEN(status, prepare(&report, arguments, &gather));
