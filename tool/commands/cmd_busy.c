@@ -10,7 +10,7 @@
  * *hidden*; its normalised time is its share of the time in which the request ran at
  * all (cpt_busy.h).
  */
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/table/json_write.h"
@@ -389,79 +389,62 @@ static struct cpti_view view_of_groups(const struct busy *busy)
 
 /* --- Printing --- */
 
-static size_t rest_count(const struct busy *busy, size_t row_max)
+static int head(const void *context)
 {
-    return busy->rows.count > row_max ? busy->rows.count - row_max : 0;
-}
-
-static void put(const struct busy *busy, size_t row_max)
-{
-    const struct cpti_view groups_view = view_of_groups(busy);
+    const struct busy *busy = context;
+    const struct cpti_view view = view_of_groups(busy);
     const struct cpti_rows groups = CPTI_ROWS(busy->groups, busy->group_count, busy);
-    const struct cpti_rows frames = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy);
-    struct cpti_json json = {.file = stdout};
+    int status;
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", busy->request_count);
-    cpti_json_unsigned(&json, "without_notes", busy->counts.others);
-    cpti_kept_put_evidence(&json, &busy->counts);
-    cpti_json_unsigned(&json, "not_selected", busy->counts.unselected);
-    cpti_relation_json(&groups_view, &groups, groups.count, &json);
-    cpti_relation_json(&busy->view, &frames, row_max, &json);
-    if (busy->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows", rest_count(busy, row_max));
-        cpti_json_ns(&json, "normalised_ns", rest_of(busy, row_max));
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-}
-
-static int print(const struct busy *busy, size_t row_max)
-{
-    enum { PRINTED_MAX = 40 };
-    const size_t most = cpti_view_rows(&busy->view, row_max, PRINTED_MAX);
-    const bool is_for_people = cpti_view_is_for_people(&busy->view);
-    const struct cpti_view groups_view = view_of_groups(busy);
-    const struct cpti_rows groups = CPTI_ROWS(busy->groups, busy->group_count, busy);
-    const struct cpti_rows frames = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy);
-    int status = CPTI_EXIT_DONE;
-    char text[32];
-
-    if (is_for_people) {
-        cpti_kept_print_evidence(&busy->counts);
-        status = cpti_relation_print(&groups_view, &groups, groups.count);
-        (void)printf("\n");
-    }
-    status = CPTI_THEN(status, cpti_relation_print(&busy->view, &frames, most));
-    if (is_for_people && rest_count(busy, most) != 0) {
-        (void)printf("%zu more row%s: %s ms normalised\n", rest_count(busy, most),
-                     rest_count(busy, most) == 1 ? "" : "s",
-                     cpti_ms(rest_of(busy, most), text));
-    }
+    cpti_kept_print_evidence(&busy->counts);
+    status = cpti_relation_print(&view, &groups, groups.count);
+    (void)printf("\n");
     return status;
+}
+
+static void put(const void *context, struct cpti_json *json)
+{
+    const struct busy *busy = context;
+    const struct cpti_view view = view_of_groups(busy);
+    const struct cpti_rows groups = CPTI_ROWS(busy->groups, busy->group_count, busy);
+
+    cpti_json_unsigned(json, "requests", busy->request_count);
+    cpti_json_unsigned(json, "without_notes", busy->counts.others);
+    cpti_kept_put_evidence(json, &busy->counts);
+    cpti_json_unsigned(json, "not_selected", busy->counts.unselected);
+    cpti_relation_json(&view, &groups, groups.count, json);
+}
+
+static void put_rest(const void *context, size_t row_max, struct cpti_json *json)
+{
+    cpti_json_ns(json, "normalised_ns", rest_of(context, row_max));
+}
+
+static const char *rest_text(const void *context, size_t row_max, char text[64])
+{
+    char ms[32];
+
+    (void)snprintf(text, 64, ": %s ms normalised",
+                   cpti_ms(rest_of(context, row_max), ms));
+    return text;
 }
 
 /* --- The command --- */
 
-/* See struct cpti_capped. */
-static int show_rows(void *context, size_t row_max)
-{
-    const struct busy *busy = context;
-
-    if (busy->view.format != CPTI_FORMAT_JSON) {
-        return print(busy, row_max);
-    }
-    put(busy, row_max);
-    return CPTI_EXIT_DONE;
-}
-
 static int show(struct busy *busy)
 {
-    const struct cpti_capped capped = {.bytes_max = busy->bytes_max,
-                                       .print = show_rows,
-                                       .context = busy,
-                                       .row_count = busy->rows.count};
+    enum { PRINTED_MAX = 40 };
+    const struct cpti_sheet sheet = {
+        .view = &busy->view,
+        .rows = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy),
+        .context = busy,
+        .bytes_max = busy->bytes_max,
+        .people_max = PRINTED_MAX,
+        .counts_rest = true,
+        .head = head,
+        .put = put,
+        .rest = rest_text,
+        .put_rest = put_rest};
 
     if (busy->request_count == 0 || (busy->by != NULL && busy->counts.with_by == 0)) {
         return cpti_kept_none(&busy->kept, &busy->counts);
@@ -470,7 +453,7 @@ static int show(struct busy *busy)
     qsort_r(busy->groups, busy->group_count, sizeof *busy->groups, by_value, busy);
     cpti_relation_sort(&busy->view, busy->rows.rows, busy->rows.count,
                        sizeof *busy->rows.rows, busy);
-    return cpti_capped_print(&capped);
+    return cpti_sheet_print(&sheet);
 }
 
 static int gather(struct busy *busy)

@@ -9,7 +9,7 @@
 #include "tool/base/options.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
-#include "tool/table/relation.h"
+#include "tool/table/sheet.h"
 #include "tool/depot/depot.h"
 #include "tool/log/log_output.h"
 #include "tool/requests/stream.h"
@@ -275,26 +275,19 @@ static int print_list(const struct depot *depot, const struct cpti_view *view)
 {
     const struct log_state **states =
         calloc(depot->logs.operand_count + 1, sizeof(const struct log_state *));
-    struct cpti_rows rows = CPTI_ROWS_AT(states, 0, depot);
-    struct cpti_json json = {.file = stdout};
-    int status = CPTI_EXIT_DONE;
+    struct cpti_sheet sheet = {.view = view, .rows = CPTI_ROWS_AT(states, 0, depot)};
+    int status;
 
     if (states == NULL) {
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < depot->logs.operand_count; i++) {
         if (!depot->states[i].log.is_gone) {
-            states[rows.count++] = &depot->states[i];
+            states[sheet.rows.count++] = &depot->states[i];
         }
     }
-    cpti_relation_sort(view, states, rows.count, 0, depot);
-    if (view->format == CPTI_FORMAT_JSON) {
-        cpti_json_open(&json, NULL, '{');
-        cpti_relation_json(view, &rows, rows.count, &json);
-        cpti_json_close(&json);
-    } else {
-        status = cpti_relation_print(view, &rows, rows.count);
-    }
+    cpti_relation_sort(view, states, sheet.rows.count, 0, depot);
+    status = cpti_sheet_print(&sheet);
     free(states);
     return status;
 }

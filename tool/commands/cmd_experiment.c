@@ -8,7 +8,7 @@
  *      options --> a line in a file of settings (--write)
  */
 #include "tool/base/amounts.h"
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
@@ -179,72 +179,43 @@ static size_t agreeing(const struct cpti_experiment_rows *rows, size_t *compared
     return count;
 }
 
-static void put(const struct experiment *experiment, size_t row_max)
+static void put(const void *context, struct cpti_json *json)
 {
-    const struct cpti_experiment_rows *rows = &experiment->rows;
-    const struct cpti_rows shown = CPTI_ROWS(rows->rows, rows->row_count, NULL);
-    struct cpti_json json = {.file = stdout};
+    const struct cpti_experiment_rows *rows = context;
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", rows->request_count);
-    cpti_json_unsigned(&json, "other_requests", rows->others_count);
-    cpti_json_unsigned(&json, "graphs", rows->graph_count);
-    cpti_json_unsigned(&json, "delayed_graphs", rows->delayed_graph_count);
-    cpti_json_unsigned(&json, "compared", compared);
-    cpti_json_unsigned(&json, "agree", agree);
-    cpti_relation_json(&experiment->view, &shown, row_max, &json);
-    if (experiment->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows",
-                           rows->row_count > row_max ? rows->row_count - row_max : 0);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
+    cpti_json_unsigned(json, "requests", rows->request_count);
+    cpti_json_unsigned(json, "other_requests", rows->others_count);
+    cpti_json_unsigned(json, "graphs", rows->graph_count);
+    cpti_json_unsigned(json, "delayed_graphs", rows->delayed_graph_count);
+    cpti_json_unsigned(json, "compared", compared);
+    cpti_json_unsigned(json, "agree", agree);
 }
 
 /* --- As a table --- */
 
-static int print(const struct experiment *experiment, size_t row_max)
+static int head(const void *context)
 {
-    const struct cpti_experiment_rows *rows = &experiment->rows;
-    const struct cpti_rows shown = CPTI_ROWS(rows->rows, rows->row_count, NULL);
-    const bool is_for_people = cpti_view_is_for_people(&experiment->view);
+    const struct cpti_experiment_rows *rows = context;
+
+    (void)printf("requests that took part in experiments: %" PRIu64
+                 ", that did not: %" PRIu64 "\n",
+                 rows->request_count, rows->others_count);
+    return CPTI_EXIT_DONE;
+}
+
+static void foot(const void *context)
+{
+    const struct cpti_experiment_rows *rows = context;
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
-    int status = CPTI_EXIT_DONE;
 
-    if (is_for_people) {
-        (void)printf("requests that took part in experiments: %" PRIu64
-                     ", that did not: %" PRIu64 "\n",
-                     rows->request_count, rows->others_count);
-    }
-    status = cpti_relation_print(&experiment->view, &shown, row_max);
-    if (status != CPTI_EXIT_DONE || !is_for_people) {
-        return status;
-    }
-    if (rows->row_count > row_max) {
-        (void)printf("%zu more row%s\n", rows->row_count - row_max,
-                     rows->row_count - row_max == 1 ? "" : "s");
-    }
     if (compared != 0) {
         (void)printf(
             "frames that agree with the prediction: %zu of %zu; graphs: %" PRIu64 "\n",
             agree, compared, rows->graph_count);
     }
-    return status;
-}
-
-static int print_first(void *context, size_t row_max)
-{
-    const struct experiment *experiment = context;
-
-    if (experiment->view.format != CPTI_FORMAT_JSON) {
-        return print(experiment, row_max);
-    }
-    put(experiment, row_max);
-    return CPTI_EXIT_DONE;
 }
 
 /* Whether a row before @index is of the same frame, with another delay. */
@@ -285,24 +256,29 @@ static void warn(const struct experiment *experiment)
 
 static int show(struct experiment *experiment)
 {
-    const struct cpti_capped capped = {.bytes_max = experiment->bytes_max,
-                                       .print = print_first,
-                                       .context = experiment,
-                                       .row_count = experiment->rows.row_count};
+    struct cpti_experiment_rows *rows = &experiment->rows;
+    struct cpti_sheet sheet = {.view = &experiment->view,
+                               .context = rows,
+                               .bytes_max = experiment->bytes_max,
+                               .counts_rest = true,
+                               .head = head,
+                               .foot = foot,
+                               .put = put};
     int status = CPTI_EXIT_DONE;
 
-    if (experiment->rows.request_count == 0) {
+    if (rows->request_count == 0) {
         return cpti_failed("no request took part in an experiment: "
                            "see docs/experiments.md");
     }
     status = add_graphs(experiment);
-    if (cpti_experiment_rows_finish(&experiment->rows) != CPT_OK) {
+    if (cpti_experiment_rows_finish(rows) != CPT_OK) {
         return cpti_failed("out of memory");
     }
-    cpti_relation_sort(&experiment->view, experiment->rows.rows,
-                       experiment->rows.row_count, sizeof *experiment->rows.rows, NULL);
+    cpti_relation_sort(&experiment->view, rows->rows, rows->row_count,
+                       sizeof *rows->rows, NULL);
     warn(experiment);
-    return cpti_exit_last(status, cpti_capped_print(&capped));
+    sheet.rows = CPTI_ROWS(rows->rows, rows->row_count, NULL);
+    return cpti_exit_last(status, cpti_sheet_print(&sheet));
 }
 
 static int report(struct experiment *experiment)

@@ -9,7 +9,7 @@
  * measured (cpt_dag.h): how much longer a frame could take, and by how much the
  * response would come earlier without it.
  */
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/table/json_write.h"
@@ -221,11 +221,6 @@ static bool is_weighted(const struct slack *slack)
     return slack->requests.sums[0] > (double)slack->requests.count;
 }
 
-static size_t rest_count(const struct slack *slack, size_t row_max)
-{
-    return slack->row_count > row_max ? slack->row_count - row_max : 0;
-}
-
 /* Gains do not add up, but times on the path do. */
 static double rest_path(const struct slack *slack, size_t row_max)
 {
@@ -234,7 +229,7 @@ static double rest_path(const struct slack *slack, size_t row_max)
     for (size_t i = row_max; i < slack->row_count; i++) {
         path += slack->rows[i].path.wx;
     }
-    return path;
+    return path / slack->requests.sums[0];
 }
 
 /* "~" before an interval that must not be trusted. */
@@ -253,8 +248,9 @@ static const char *interval_of(const struct slack *slack,
 }
 
 /* How many there are, and how long they took. */
-static void print_requests(const struct slack *slack)
+static int print_requests(const void *context)
 {
+    const struct slack *slack = context;
     const double weight = slack->requests.sums[0];
     char interval[CPTI_INTERVAL_BYTES + 1];
     char text[32];
@@ -270,6 +266,7 @@ static void print_requests(const struct slack *slack)
     }
     (void)printf("\n");
     cpti_kept_print_evidence(&slack->counts);
+    return CPTI_EXIT_DONE;
 }
 
 /* --- Columns --- */
@@ -351,73 +348,50 @@ static const struct cpti_relation relation = {
 
 /* --- Printing --- */
 
-static void put(const struct slack *slack, size_t row_max)
+static void put(const void *context, struct cpti_json *json)
 {
     static const char *const latency[] = {"latency_ns", "latency_low_ns",
                                           "latency_high_ns"};
-    const struct cpti_rows rows = CPTI_ROWS(slack->rows, slack->row_count, slack);
-    struct cpti_json json = {.file = stdout};
+    const struct slack *slack = context;
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", slack->requests.count);
-    cpti_json_rough(&json, "effective_requests", effective_count(slack));
-    cpti_json_unsigned(&json, "without_notes", slack->counts.others);
-    cpti_kept_put_evidence(&json, &slack->counts);
-    cpti_json_unsigned(&json, "not_selected", slack->counts.unselected);
-    cpti_json_unsigned(&json, "inexact", slack->inexact_count);
-    put_mean(&json, slack, &slack->latency, latency);
-    cpti_relation_json(&slack->view, &rows, row_max, &json);
-    if (slack->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows", rest_count(slack, row_max));
-        cpti_json_ns(&json, "path_ns",
-                     rest_path(slack, row_max) / slack->requests.sums[0]);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
+    cpti_json_unsigned(json, "requests", slack->requests.count);
+    cpti_json_rough(json, "effective_requests", effective_count(slack));
+    cpti_json_unsigned(json, "without_notes", slack->counts.others);
+    cpti_kept_put_evidence(json, &slack->counts);
+    cpti_json_unsigned(json, "not_selected", slack->counts.unselected);
+    cpti_json_unsigned(json, "inexact", slack->inexact_count);
+    put_mean(json, slack, &slack->latency, latency);
 }
 
-static int print(const struct slack *slack, size_t row_max)
+static void put_rest(const void *context, size_t row_max, struct cpti_json *json)
 {
-    const bool is_for_people = cpti_view_is_for_people(&slack->view);
-    const size_t most = cpti_view_rows(&slack->view, row_max, PRINTED_MAX);
-    const struct cpti_rows rows = CPTI_ROWS(slack->rows, slack->row_count, slack);
-    char text[32];
+    cpti_json_ns(json, "path_ns", rest_path(context, row_max));
+}
 
-    if (is_for_people) {
-        print_requests(slack);
-    }
-    if (cpti_relation_print(&slack->view, &rows, most) != CPTI_EXIT_DONE) {
-        return CPTI_EXIT_FAILED;
-    }
-    if (slack->row_count > most && is_for_people) {
-        (void)printf("%zu more row%s: %s ms of the path\n", rest_count(slack, most),
-                     rest_count(slack, most) == 1 ? "" : "s",
-                     cpti_ms(rest_path(slack, most) / slack->requests.sums[0], text));
-    }
-    return CPTI_EXIT_DONE;
+static const char *rest_text(const void *context, size_t row_max, char text[64])
+{
+    char ms[32];
+
+    (void)snprintf(text, 64, ": %s ms of the path",
+                   cpti_ms(rest_path(context, row_max), ms));
+    return text;
 }
 
 /* --- The command --- */
 
-/* See struct cpti_capped. */
-static int show_rows(void *context, size_t row_max)
-{
-    const struct slack *slack = context;
-
-    if (slack->view.format != CPTI_FORMAT_JSON) {
-        return print(slack, row_max);
-    }
-    put(slack, row_max);
-    return CPTI_EXIT_DONE;
-}
-
 static int show(struct slack *slack)
 {
-    const struct cpti_capped capped = {.bytes_max = slack->bytes_max,
-                                       .print = show_rows,
-                                       .context = slack,
-                                       .row_count = slack->row_count};
+    const struct cpti_sheet sheet = {
+        .view = &slack->view,
+        .rows = CPTI_ROWS(slack->rows, slack->row_count, slack),
+        .context = slack,
+        .bytes_max = slack->bytes_max,
+        .people_max = PRINTED_MAX,
+        .counts_rest = true,
+        .head = print_requests,
+        .put = put,
+        .rest = rest_text,
+        .put_rest = put_rest};
 
     if (slack->inexact_count != 0) {
         cpti_warn("requests whose longest path is not the latency: %" PRIu64,
@@ -429,7 +403,7 @@ static int show(struct slack *slack)
     qsort_r(slack->rows, slack->row_count, sizeof *slack->rows, by_gain, slack);
     cpti_relation_sort(&slack->view, slack->rows, slack->row_count, sizeof *slack->rows,
                        slack);
-    return cpti_capped_print(&capped);
+    return cpti_sheet_print(&sheet);
 }
 
 static int measure(struct slack *slack, const struct cpti_arguments *arguments)

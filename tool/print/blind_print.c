@@ -11,7 +11,7 @@
 
 #include "tool/base/command.h"
 #include "tool/base/output.h"
-#include "tool/table/relation.h"
+#include "tool/table/sheet.h"
 #include "tool/gather/gather.h"
 #include "tool/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
@@ -174,53 +174,64 @@ const struct cpti_relation cpti_blind_relation = {
     "blind_spots", columns, "share,mean_ns,spots,requests,reason,service",
     .when = "--blind-spots"};
 
+/* What is printed. */
+struct shown {
+    const struct blind *blind;
+    const struct cpt_tree *tree;
+};
+
+static void put(const void *context, struct cpti_json *json)
+{
+    const struct shown *shown = context;
+    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
+
+    cpti_tree_json_stats(json, shown->tree, &all, false);
+    cpti_json_rough(json, "blind_share", share_of(shown->blind, all_of(shown->blind)));
+}
+
+static int head(const void *context)
+{
+    const struct shown *shown = context;
+    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
+
+    cpti_tree_print_stats(shown->tree, NULL, &all, false);
+    (void)printf("blind spots: %.1f%% of the latency\n%s",
+                 100 * share_of(shown->blind, all_of(shown->blind)),
+                 shown->blind->count != 0 ? "\n" : "");
+    return CPTI_EXIT_DONE;
+}
+
 static int print(struct blind *blind, const struct cpt_tree *tree,
                  const struct cpti_view *view)
 {
-    const struct cpti_rows rows = CPTI_ROWS(blind->rows, blind->count, blind);
-    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
-    struct cpti_json json = {.file = stdout};
+    const struct shown shown = {blind, tree};
+    const struct cpti_sheet sheet = {.view = view,
+                                     .rows =
+                                         CPTI_ROWS(blind->rows, blind->count, blind),
+                                     .context = &shown,
+                                     .head = head,
+                                     .put = put};
 
     qsort(blind->rows, blind->count, sizeof blind->rows[0], by_time);
     cpti_relation_sort(view, blind->rows, blind->count, sizeof blind->rows[0], blind);
-    if (view->format == CPTI_FORMAT_JSON) {
-        cpti_json_open(&json, NULL, '{');
-        cpti_tree_json_stats(&json, tree, &all, false);
-        cpti_json_rough(&json, "blind_share", share_of(blind, all_of(blind)));
-        cpti_relation_json(view, &rows, rows.count, &json);
-        cpti_json_close(&json);
-        return CPTI_EXIT_DONE;
-    }
-    if (cpti_view_is_for_people(view)) {
-        cpti_tree_print_stats(tree, NULL, &all, false);
-        (void)printf("blind spots: %.1f%% of the latency\n",
-                     100 * share_of(blind, all_of(blind)));
-        if (blind->count == 0) {
-            return CPTI_EXIT_DONE;
-        }
-        (void)printf("\n");
-    }
-    return cpti_relation_print(view, &rows, rows.count);
+    return blind->count == 0 && cpti_view_is_for_people(view)
+               ? head(&shown)
+               : cpti_sheet_print(&sheet);
 }
 
 int cpti_blind_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes",
-                                         "group-by"};
+    static const char *const others[] = {"by",        "cluster",  "quantiles",
+                                         "max-bytes", "group-by", NULL};
     struct cpti_gather gather = {.omits_sources = cpti_has(arguments, "no-source"),
                                  .request = add_request};
     struct cpti_view view;
     bool is_usable = false;
     int status = cpti_view_read(arguments, &cpti_blind_relation, NULL, &view);
 
+    status = CPTI_THEN(status, cpti_excludes(arguments, "blind-spots", others));
     if (status != CPTI_EXIT_DONE) {
         return status;
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (cpti_has(arguments, others[i])) {
-            return cpti_usage("option '--blind-spots' does not go with '--%s'",
-                              others[i]);
-        }
     }
     gather.context = calloc(1, sizeof(struct blind));
     if (gather.context == NULL) {

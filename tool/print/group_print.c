@@ -5,7 +5,7 @@
 
 #include "tool/base/command.h"
 #include "tool/base/output.h"
-#include "tool/table/relation.h"
+#include "tool/table/sheet.h"
 #include "tool/folds/label_groups.h"
 #include "tool/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
@@ -45,48 +45,64 @@ const struct cpti_relation cpti_group_relation = {
     "groups", columns, "requests,share,mean_ns,p50_ns,p99_ns,value",
     .when = "--group-by"};
 
+/* What is printed. */
+struct shown {
+    const struct cpti_label_groups *groups;
+    const struct cpt_tree *tree;
+};
+
+static void put(const void *context, struct cpti_json *json)
+{
+    const struct shown *shown = context;
+    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
+
+    cpti_tree_json_stats(json, shown->tree, &all, false);
+    cpti_json_text(json, "group_by", shown->groups->keys[0]);
+}
+
+static int head(const void *context)
+{
+    const struct shown *shown = context;
+    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
+
+    cpti_tree_print_stats(shown->tree, NULL, &all, false);
+    (void)printf("\n");
+    return CPTI_EXIT_DONE;
+}
+
 static int print_groups(struct cpti_label_groups *groups, const struct cpt_tree *tree,
                         struct cpti_view *view)
 {
-    const struct cpti_rows rows = CPTI_ROWS(groups->shown, groups->count, NULL);
-    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    const struct shown shown = {groups, tree};
+    const struct cpti_sheet sheet = {.view = view,
+                                     .rows =
+                                         CPTI_ROWS(groups->shown, groups->count, NULL),
+                                     .context = &shown,
+                                     .head = head,
+                                     .put = put};
     struct cpti_column value = columns[VALUE];
-    struct cpti_json json = {.file = stdout};
 
     cpti_relation_sort(view, groups->shown, groups->count, sizeof *groups->shown, NULL);
-    if (view->format == CPTI_FORMAT_JSON) {
-        cpti_json_open(&json, NULL, '{');
-        cpti_tree_json_stats(&json, tree, &all, false);
-        cpti_json_text(&json, "group_by", groups->keys[0]);
-        cpti_relation_json(view, &rows, rows.count, &json);
-        cpti_json_close(&json);
-        return CPTI_EXIT_DONE;
-    }
-    if (cpti_view_is_for_people(view)) {
-        cpti_tree_print_stats(tree, NULL, &all, false);
-        (void)printf("\n");
-    }
     value.heading = groups->keys[0];
-    cpti_view_replace(view, &value);
-    return cpti_relation_print(view, &rows, rows.count);
+    if (view->format != CPTI_FORMAT_JSON) {
+        cpti_view_replace(view, &value);
+    }
+    return cpti_sheet_print(&sheet);
 }
 
 int cpti_group_report(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes"};
+    static const char *const others[] = {"by", "cluster", "quantiles", "max-bytes",
+                                         NULL};
     struct cpti_label_groups groups;
     struct cpt_tree *tree = NULL;
     struct cpti_view view;
     bool is_usable = false;
     int status = cpti_view_read(arguments, &cpti_group_relation, NULL, &view);
 
+    status = CPTI_THEN(status, cpti_excludes(arguments, "group-by", others));
     if (status != CPTI_EXIT_DONE) {
         return status;
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (cpti_has(arguments, others[i])) {
-            return cpti_usage("option '--group-by' does not go with '--%s'", others[i]);
-        }
     }
     status = cpti_label_groups_init_key(&groups, cpti_value(arguments, "group-by"));
     status = CPTI_THEN(status,

@@ -3,7 +3,7 @@
 /* whatif_print.c - tables and JSON of cpt whatif; see whatif_print.h */
 #include "tool/whatif/whatif_print.h"
 
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/base/command.h"
 #include "tool/base/output.h"
 
@@ -15,12 +15,11 @@ enum { PRINTED_MAX = 20, EXECUTORS_MAX = 8 };
 static const char *const row_words[CPTI_WHATIF_ROWS] = {
     [CPTI_WHATIF_MEAN] = "mean", [CPTI_WHATIF_P50] = "p50", [CPTI_WHATIF_P99] = "p99"};
 
-/* The context of struct cpti_capped. */
+/* What is printed. */
 struct shown {
     const struct cpti_whatif *whatif;
     const char *amount;
     const struct cpti_view *view;
-    bool is_capped;
 };
 
 static const char *queue_words(const struct cpti_whatif *whatif)
@@ -169,34 +168,24 @@ static void put_latency(struct cpti_json *json, const struct cpti_whatif *whatif
     }
 }
 
-static void put(const struct shown *shown, size_t row_max, FILE *file)
+static void put(const void *context, struct cpti_json *json)
 {
+    const struct shown *shown = context;
     const struct cpti_whatif *whatif = shown->whatif;
-    const struct cpti_rows rows = rows_of(whatif);
-    struct cpti_json json = {.file = file};
 
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_unsigned(&json, "requests", whatif->set->count);
-    cpti_json_unsigned(&json, "not_selected", whatif->set->counts.unselected);
-    cpti_json_unsigned(&json, "without_notes", whatif->set->counts.others);
-    cpti_kept_put_evidence(&json, &whatif->set->counts);
-    cpti_json_unsigned(&json, "left_out", whatif->set->excess_count);
-    cpti_json_text(&json, "queues", queue_words(whatif));
-    put_terms(&json, whatif);
-    put_workers(&json, whatif);
+    cpti_json_unsigned(json, "requests", whatif->set->count);
+    cpti_json_unsigned(json, "not_selected", whatif->set->counts.unselected);
+    cpti_json_unsigned(json, "without_notes", whatif->set->counts.others);
+    cpti_kept_put_evidence(json, &whatif->set->counts);
+    cpti_json_unsigned(json, "left_out", whatif->set->excess_count);
+    cpti_json_text(json, "queues", queue_words(whatif));
+    put_terms(json, whatif);
+    put_workers(json, whatif);
     if (whatif->sweeps) {
-        cpti_json_text(&json, "amount", shown->amount);
+        cpti_json_text(json, "amount", shown->amount);
     } else {
-        put_latency(&json, whatif);
+        put_latency(json, whatif);
     }
-    cpti_relation_json(shown->view, &rows, row_max, &json);
-    if (shown->is_capped && row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows",
-                           rows.count > row_max ? rows.count - row_max : 0);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
 }
 
 /* --- Tables --- */
@@ -250,8 +239,9 @@ static void print_notes(const struct cpti_whatif *whatif)
 }
 
 /* All that stands above the rows. */
-static int print_head(const struct shown *shown)
+static int print_head(const void *context)
 {
+    const struct shown *shown = context;
     const struct cpti_whatif *whatif = shown->whatif;
     const struct cpti_view view = cpti_view_beside(shown->view, &latencies, NULL);
     const struct cpti_rows rows =
@@ -271,53 +261,36 @@ static int print_head(const struct shown *shown)
     return status;
 }
 
-static int print(const struct shown *shown, size_t row_max)
+static struct cpti_sheet sheet_of(const struct shown *shown)
 {
-    const struct cpti_rows rows = rows_of(shown->whatif);
-    const size_t most = cpti_view_rows(shown->view, row_max, PRINTED_MAX);
-    const bool is_for_people = cpti_view_is_for_people(shown->view);
-    int status = is_for_people ? print_head(shown) : CPTI_EXIT_DONE;
-
-    status = CPTI_THEN(status, cpti_relation_print(shown->view, &rows, most));
-    if (rows.count > most && is_for_people) {
-        (void)printf("%zu more row%s\n", rows.count - most,
-                     rows.count - most == 1 ? "" : "s");
-    }
-    return status;
-}
-
-static int show_rows(void *context, size_t row_max)
-{
-    const struct shown *shown = context;
-
-    if (shown->view->format != CPTI_FORMAT_JSON) {
-        return print(shown, row_max);
-    }
-    put(shown, row_max, stdout);
-    return CPTI_EXIT_DONE;
+    return (struct cpti_sheet){.view = shown->view,
+                               .rows = rows_of(shown->whatif),
+                               .context = shown,
+                               .people_max = PRINTED_MAX,
+                               .counts_rest = true,
+                               .head = print_head,
+                               .put = put};
 }
 
 int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,
                       const struct cpti_view *view, uint64_t bytes_max)
 {
-    const struct cpti_rows rows = rows_of(whatif);
-    struct shown shown = {whatif, amount, view, bytes_max != 0};
-    const struct cpti_capped capped = {.bytes_max = bytes_max,
-                                       .print = show_rows,
-                                       .context = &shown,
-                                       .row_count = rows.count};
+    const struct shown shown = {whatif, amount, view};
+    struct cpti_sheet sheet = sheet_of(&shown);
 
+    sheet.bytes_max = bytes_max;
     cpti_relation_sort(view, whatif->sweeps ? (void *)whatif->gains : whatif->shifts,
-                       rows.count, rows.bytes, whatif);
-    return cpti_capped_print(&capped);
+                       sheet.rows.count, sheet.rows.bytes, whatif);
+    return cpti_sheet_print(&sheet);
 }
 
 void cpti_whatif_json(const struct cpti_whatif *whatif, size_t row_max, FILE *file)
 {
     const struct cpti_view json = {.format = CPTI_FORMAT_JSON};
     const struct cpti_view view = cpti_view_beside(&json, &cpti_whatif_shifts, NULL);
-    const struct shown shown = {
-        .whatif = whatif, .view = &view, .is_capped = whatif->shift_count > row_max};
+    const struct shown shown = {.whatif = whatif, .view = &view};
+    struct cpti_sheet sheet = sheet_of(&shown);
 
-    put(&shown, row_max, file);
+    sheet.has_rest = whatif->shift_count > row_max;
+    cpti_sheet_json(&sheet, row_max, file);
 }
