@@ -83,7 +83,8 @@ struct cpti_command {
     const struct cpti_relation *relations[CPTI_RELATIONS_MAX];
     const struct cpti_example *examples; /* at least two */
     size_t operand_count_min;
-    size_t operand_count_max;
+    size_t operand_count_max; /* 0: any number */
+    bool takes_no_operands;
     /* Runs the command and prints its errors. Returns an enum cpti_exit. */
     int (*run)(const struct cpti_arguments *arguments);
     bool takes_folders; /* a folder among the operands stands for its logs; folders.h */

@@ -189,7 +189,8 @@ static int check_operands(const struct cpti_arguments *arguments)
                                                             : "two files",
                           command->name);
     }
-    if (arguments->operand_count > command->operand_count_max) {
+    if (arguments->operand_count > command->operand_count_max &&
+        (command->operand_count_max != 0 || command->takes_no_operands)) {
         return cpti_usage("operand '%s' is one too many" CPTI_HINT
                           "see 'cpt %s --help'",
                           cpti_quoted(arguments->operands[command->operand_count_max]),

@@ -67,7 +67,6 @@ const struct cpti_command cpti_command_aggregate = {
                 cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .takes_spans = true,

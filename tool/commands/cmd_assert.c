@@ -199,7 +199,6 @@ const struct cpti_command cpti_command_assert = {
     .options = {options},
     .examples = examples,
     .operand_count_min = 2,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
 };

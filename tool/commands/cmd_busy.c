@@ -522,7 +522,6 @@ const struct cpti_command cpti_command_busy = {
     .relations = {&relation},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     CPTI_KEPT_FOLDERS,
 };

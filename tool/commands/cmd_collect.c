@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_collect.c - cpt collect: critical paths from spans as they come */
+#include "tool/commands/absent.h"
 #include "tool/base/amounts.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
@@ -282,13 +283,6 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_collect = {
-    .name = "collect",
-    .summary = "critical paths from spans of running services",
-    .group = CPTI_COLLECT,
-    .question = "How do spans of running services become path logs?",
-    .needs = "services or a collector that send OTLP",
-    .usages = {"[OPTION]... -o FOLDER"},
-    .options = {options},
-    .examples = examples,
-    .run = run,
+    CPTI_IS_COLLECT,      .usages = {"[OPTION]... -o FOLDER"}, .options = {options},
+    .examples = examples, .takes_no_operands = true,           .run = run,
 };

@@ -428,7 +428,6 @@ const struct cpti_command cpti_command_contention = {
     .relations = {&cpti_contention_pairs},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .takes_spans = true,

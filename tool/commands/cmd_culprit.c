@@ -648,7 +648,6 @@ const struct cpti_command cpti_command_culprit = {
     .relations = {&cpti_culprit_rows},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .has_log_folders = true,

@@ -13,6 +13,7 @@
  * demo-out/truth.json says which. The analysis runs the commands of the tool, as a
  * person would, on the log alone.
  */
+#include "tool/commands/absent.h"
 #include "tool/base/command.h"
 #include "tool/demo/demo_load.h"
 #include "tool/demo/demo_services.h"
@@ -737,16 +738,11 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_demo = {
-    .name = "demo",
-    .summary = "start three services, make requests, find what made them slow",
-    .group = CPTI_COLLECT,
-    .question = "What does all this look like, in half a minute?",
-    .needs = "nothing: it starts three services and makes requests",
+    CPTI_IS_DEMO,
     .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs]",
                "--serve [--port NUMBER] [--graphs]"},
     .options = {options},
     .examples = examples,
-    .operand_count_min = 0,
-    .operand_count_max = 0,
+    .takes_no_operands = true,
     .run = run,
 };

@@ -620,7 +620,6 @@ const struct cpti_command cpti_command_depot = {
     .relations = {&relation},
     .examples = examples,
     .operand_count_min = 2,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .operand = "a verb and a folder",
 };

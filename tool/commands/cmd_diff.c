@@ -485,7 +485,6 @@ const struct cpti_command cpti_command_diff = {
     .relations = {&cpti_diff_relation, &cpti_tail_relation},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .takes_spans = true,

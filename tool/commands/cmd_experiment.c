@@ -497,7 +497,6 @@ const struct cpti_command cpti_command_experiment = {
     .relations = {&relation},
     .examples = examples,
     .operand_count_min = 0,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
 };

@@ -5,6 +5,7 @@
  *
  *      files --> the trace --> sections --> an account of the span --> words, JSON
  */
+#include "tool/commands/absent.h"
 #include "tool/base/files.h"
 #include "tool/table/json_write.h"
 #include "tool/base/names.h"
@@ -451,16 +452,11 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_explain = {
-    .name = "explain",
-    .summary = "why a span is on the critical path, or is not",
-    .group = CPTI_LOOK,
-    .question = "Why is this span on the critical path, or why not?",
-    .needs = "spans, and the ids of the trace and the span",
+    CPTI_IS_EXPLAIN,
     .usages = {"[OPTION]... TRACE SPAN FILE..."},
     .options = {options},
     .examples = examples,
     .operand_count_min = 3,
-    .operand_count_max = SIZE_MAX,
     .operand = "a trace, a span and a file",
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_graph.c - cpt graph: the plans of a service or program; see live/plans.h */
+#include "tool/commands/absent.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/live/get_options.h"
@@ -127,16 +128,11 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_graph = {
-    .name = "graph",
-    .summary = "draw the graphs of tasks of a service or a program",
-    .group = CPTI_CHECK,
-    .question = "Is the graph of tasks the one that I meant?",
-    .needs = "a running service, or its program",
+    CPTI_IS_GRAPH,
     .usages = {"[OPTION]... HOST:PORT", "[OPTION]... [--] PROGRAM [ARGUMENT]..."},
     .options = {options, cpti_get_options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .operand = "an address or a program",
 };

@@ -7,6 +7,7 @@
  *                                             |-----> a record of a path log
  *                                             '-----> attributes in a copy of the file
  */
+#include "tool/commands/absent.h"
 #include "tool/base/amounts.h"
 #include "tool/base/files.h"
 #include "tool/table/json_write.h"
@@ -705,17 +706,12 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_import = {
-    .name = "import",
-    .summary = "critical paths from spans of Jaeger, Zipkin and OpenTelemetry",
-    .group = CPTI_COLLECT,
-    .question = "How do spans of other tracers become path logs?",
-    .needs = "files of Jaeger, Zipkin or OpenTelemetry",
+    CPTI_IS_IMPORT,
     .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE...",
                "[OPTION]... --annotate COPY FILE"},
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .is_in_folder = cpti_traces_recognise,

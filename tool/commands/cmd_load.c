@@ -64,7 +64,6 @@ const struct cpti_command cpti_command_load = {
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
 };

@@ -248,7 +248,6 @@ const struct cpti_command cpti_command_merge = {
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .has_tree_folders = true,

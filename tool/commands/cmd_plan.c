@@ -367,7 +367,6 @@ const struct cpti_command cpti_command_plan = {
     .relations = {&relation},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .takes_spans = true,

@@ -343,7 +343,6 @@ const struct cpti_command cpti_command_show = {
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
     .takes_spans = true,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_wait.c - cpt wait: who waits for whom just now; see live/waits.h */
+#include "tool/commands/absent.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/live/get_options.h"
@@ -264,11 +265,7 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_wait = {
-    .name = "wait",
-    .summary = "draw who waits for whom in running services",
-    .group = CPTI_LOOK,
-    .question = "What do the requests of a running service wait for now?",
-    .needs = "the address of a service",
+    CPTI_IS_WAIT,
     .usages = {"[OPTION]... HOST:PORT"},
     .options = {options, cpti_get_options},
     .examples = examples,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_web.c - cpt web: the report as a page that answers questions */
+#include "tool/commands/absent.h"
 #include "tool/base/amounts.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
@@ -97,16 +98,11 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_web = {
-    .name = "web",
-    .summary = "show requests in a browser, and answer questions about them",
-    .group = CPTI_LOOK,
-    .question = "What is in all of this? Let me look around, in a browser.",
-    .needs = "path logs, spans, trees or ClickHouse",
+    CPTI_IS_WEB,
     .usages = {"[OPTION]... LOG|TREE|FOLDER|clickhouse://ADDRESS..."},
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_spans = true,
 };

@@ -323,7 +323,6 @@ const struct cpti_command cpti_command_whatif = {
     .relations = {&cpti_whatif_shifts, &cpti_whatif_gains},
     .examples = examples,
     .operand_count_min = 1,
-    .operand_count_max = SIZE_MAX,
     .run = run,
     CPTI_KEPT_FOLDERS,
 };
