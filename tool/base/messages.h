@@ -41,7 +41,7 @@ struct cpti_at {
     unsigned column;
 };
 
-/* Prints "cpt: ", the place and the sentence on stderr: "cpt: FILE: at byte 7: sentence".
+/* Prints "cpt: ", place and sentence on stderr: "cpt: FILE: at byte 7: sentence".
  * @status: CPTI_EXIT_DONE, of a warning, or that of an error, which is returned. */
 int cpti_say(int status, struct cpti_at place, const char *format, ...)
     CPT_PRINTF(3, 4);
@@ -58,8 +58,8 @@ int cpti_status_exit(cpt_status status);
 #define cpti_usage_at(at, ...)                                                         \
     cpti_say(CPTI_EXIT_USAGE, (struct cpti_at){.line = 1, .column = (at)}, __VA_ARGS__)
 
-/* A warning; one at a place, of damage; and what a command has done, which is neither an
- * error nor a warning. */
+/* A warning; one at a place, of damage; and what a command has done, which is neither
+ * an error nor a warning. */
 #define cpti_warn(...)    cpti_warn_at((struct cpti_at){0}, __VA_ARGS__)
 #define cpti_warn_at(...) ((void)cpti_say(CPTI_EXIT_DONE, __VA_ARGS__))
 #define cpti_told(...)    cpti_warn(__VA_ARGS__)

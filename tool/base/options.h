@@ -50,8 +50,8 @@ void cpti_arguments_deinit(struct cpti_arguments *arguments);
 /* Whether the option @name was given. */
 bool cpti_has(const struct cpti_arguments *arguments, const char *name);
 
-/* Refuses the option @name beside each of @others, which NULL ends; and one of --base and
- * --new without the other. enum cpti_exit. */
+/* Refuses the option @name beside each of @others, which NULL ends; and one of --base
+ * and --new without the other. enum cpti_exit. */
 int cpti_excludes(const struct cpti_arguments *arguments, const char *name,
                   const char *const *others);
 int cpti_has_sides(const struct cpti_arguments *arguments, bool *has_sides);
