@@ -356,7 +356,7 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct cpti_side *sides
 }
 
 /* The @part_count parts of the base come first in @parts, then those of the other. */
-static cpt_status compare(struct cpt_diff *diff, struct cpti_part *parts,
+static cpt_status compare(struct cpt_diff *diff, struct cpti_diff_part *parts,
                           size_t part_count, double confidence)
 {
     const struct cpti_side sides[2] = {{parts, part_count},
@@ -439,16 +439,16 @@ static cpt_status read_options(struct cpt_diff_options *own,
 /* Compares the two sides, whose parts are written to @parts: base first, then new. */
 static cpt_status diff_parts(struct cpt_diff *made,
                              const struct cpt_diff_stratum *strata, size_t count,
-                             struct cpti_part *parts,
+                             struct cpti_diff_part *parts,
                              const struct cpt_diff_options *options)
 {
     for (size_t i = 0; i < count; i++) {
-        parts[i] = (struct cpti_part){.tree = strata[i].base,
-                                      .inclusive = strata[i].base_inclusive,
-                                      .share = strata[i].share};
-        parts[count + i] = (struct cpti_part){.tree = strata[i].new_tree,
-                                              .inclusive = strata[i].new_inclusive,
-                                              .share = strata[i].share};
+        parts[i] = (struct cpti_diff_part){.tree = strata[i].base,
+                                           .inclusive = strata[i].base_inclusive,
+                                           .share = strata[i].share};
+        parts[count + i] = (struct cpti_diff_part){.tree = strata[i].new_tree,
+                                                   .inclusive = strata[i].new_inclusive,
+                                                   .share = strata[i].share};
     }
     if (count == 1) {
         parts[0].clusters = options->base_clusters;
@@ -469,7 +469,7 @@ cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
 {
     struct cpt_diff_options own;
     struct cpt_diff *made = NULL;
-    struct cpti_part *parts = NULL;
+    struct cpti_diff_part *parts = NULL;
     cpt_status status = read_options(&own, options, error);
 
     if (status != CPT_OK) {

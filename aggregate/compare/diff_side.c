@@ -35,7 +35,7 @@ static struct cpt_cluster_error error_at(const struct cpt_cluster_error *errors,
 }
 
 /* Replaces the errors of @stats by those of the clusters. */
-static void use_clusters(const struct cpti_part *part, uint32_t node,
+static void use_clusters(const struct cpti_diff_part *part, uint32_t node,
                          struct cpt_stats *stats)
 {
     struct cpt_cluster_error error = error_at(part->errors, part->map, node);
@@ -50,7 +50,7 @@ static void use_clusters(const struct cpti_part *part, uint32_t node,
     cpt_clusters_apply(&part->summary, &error, stats);
 }
 
-static struct cpt_stats part_stats(const struct cpti_part *part, uint32_t node)
+static struct cpt_stats part_stats(const struct cpti_diff_part *part, uint32_t node)
 {
     struct cpt_stats stats = part->map[node] == CPT_TREE_NONE
                                  ? part->absent
@@ -116,7 +116,7 @@ static struct cpt_mean blend_mean(const struct blend *blend)
  * with an error of √(2/(G - 1)), 9 %. A group has the variance of many clusters, which
  * says nothing about a sample of few.
  */
-static double units_of(const struct cpti_part *part)
+static double units_of(const struct cpti_diff_part *part)
 {
     const double requests = part->absent.inclusive.effective_count;
     const double groups = CPT_CLUSTERS_POOLED;
@@ -198,7 +198,7 @@ double cpti_side_unit_count(const struct cpti_side *side)
 
 double cpti_side_clusters_with(const struct cpti_side *side, uint32_t node)
 {
-    const struct cpti_part *part = side->parts;
+    const struct cpti_diff_part *part = side->parts;
     double count = error_at(part->errors, part->map, node).effective_count;
 
     if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
@@ -256,7 +256,7 @@ static cpt_status find_errors(const struct cpt_alloc *alloc,
 }
 
 static cpt_status find_part_errors(const struct cpt_alloc *alloc,
-                                   struct cpti_part *part)
+                                   struct cpti_diff_part *part)
 {
     cpt_status status = find_errors(alloc, part->clusters, part->tree, &part->errors);
 
@@ -270,7 +270,7 @@ static cpt_status find_part_errors(const struct cpt_alloc *alloc,
 
 /* What remains to be done when @stacks has all stacks. */
 static cpt_status complete(const struct cpt_alloc *alloc, const struct cpt_tree *stacks,
-                           struct cpti_part *part)
+                           struct cpti_diff_part *part)
 {
     cpt_status status = invert(alloc, stacks, &part->map, part->tree->node_count);
 
@@ -283,7 +283,7 @@ static cpt_status complete(const struct cpt_alloc *alloc, const struct cpt_tree 
 }
 
 cpt_status cpti_parts_map(const struct cpt_alloc *alloc, struct cpt_tree *stacks,
-                          struct cpti_part *parts, size_t count)
+                          struct cpti_diff_part *parts, size_t count)
 {
     cpt_status status = CPT_OK;
 
@@ -300,7 +300,7 @@ cpt_status cpti_parts_map(const struct cpt_alloc *alloc, struct cpt_tree *stacks
     return status;
 }
 
-void cpti_part_deinit(struct cpti_part *part, const struct cpt_alloc *alloc)
+void cpti_part_deinit(struct cpti_diff_part *part, const struct cpt_alloc *alloc)
 {
     cpt_alloc_free(alloc, part->map);
     cpt_alloc_free(alloc, part->inclusive_map);

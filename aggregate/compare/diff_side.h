@@ -12,7 +12,7 @@
 #include "aggregate/cpt_stats.h"
 
 /* A sample, or its requests of one stratum. */
-struct cpti_part {
+struct cpti_diff_part {
     const struct cpt_tree *tree;
     const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: tree */
     double share;                     /* of the stratum: all add up to 1 */
@@ -28,7 +28,7 @@ struct cpti_part {
 
 /* One of the two samples. */
 struct cpti_side {
-    const struct cpti_part *parts;
+    const struct cpti_diff_part *parts;
     size_t part_count;
 };
 
@@ -36,8 +36,8 @@ struct cpti_side {
  * what the parts have besides their trees. CPT_OK; errors of cpti_tree_child_of(). In
  * any case the caller deinits the parts. */
 cpt_status cpti_parts_map(const struct cpt_alloc *alloc, struct cpt_tree *stacks,
-                          struct cpti_part *parts, size_t count);
-void cpti_part_deinit(struct cpti_part *part, const struct cpt_alloc *alloc);
+                          struct cpti_diff_part *parts, size_t count);
+void cpti_part_deinit(struct cpti_diff_part *part, const struct cpt_alloc *alloc);
 
 /* The statistics of a stack in both sides, if their strata were mixed by their
  * shares. */

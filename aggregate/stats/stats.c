@@ -93,7 +93,7 @@ static struct cpti_huge square_terms(const struct cpti_huge *cubic,
 
 /* The second bracket, W (W² Σw³x³ + X² 3 Σw³x) - X (W² 3 Σw³x² + X² Σw³), which may be
  * negative. */
-static double asymmetry(const struct cpt_tree *tree, const struct cpti_sums *sums)
+static double asymmetry(const struct cpt_tree *tree, const struct cpti_node_sums *sums)
 {
     const struct cpti_wide weight = cpti_wide_of(tree->weight);
     const struct cpti_wide wwwx = cpti_wide_times(sums->wwwx, 3);
@@ -118,8 +118,8 @@ static double asymmetry(const struct cpt_tree *tree, const struct cpti_sums *sum
 
 /* The skewness of the mean; @squares is n/(n-1) times the first bracket. Both brackets
  * have the same power of W in the quotient. */
-static double skewness_of(const struct cpt_tree *tree, const struct cpti_sums *sums,
-                          double squares)
+static double skewness_of(const struct cpt_tree *tree,
+                          const struct cpti_node_sums *sums, double squares)
 {
     if (tree->lacks_cubes) {
         return NAN;
@@ -158,7 +158,7 @@ static struct cpt_mean straight_mean(const struct population *requests,
 }
 
 static struct cpt_mean mean_of(const struct cpt_tree *tree,
-                               const struct cpti_sums *sums)
+                               const struct cpti_node_sums *sums)
 {
     const struct population requests = all_of(tree);
     const struct cpti_gain_sums lower = {sums->wx, sums->wwx, sums->wwxx};

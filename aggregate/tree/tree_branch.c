@@ -150,8 +150,8 @@ static bool cubes_fit(const struct cpt_tree *tree, const struct cpti_totals *tot
 {
     const int squared =
         cpti_wide_compare(&totals->present_squared, &tree->weight_squared);
-    const struct cpti_sums *self = &totals->self;
-    const struct cpti_sums *inclusive = &totals->inclusive;
+    const struct cpti_node_sums *self = &totals->self;
+    const struct cpti_node_sums *inclusive = &totals->inclusive;
     const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
     const struct cpti_wider self_wwxx = cpti_wider_of(&self->wwxx);
     const struct cpti_wider inclusive_wwxx = cpti_wider_of(&inclusive->wwxx);

@@ -33,15 +33,15 @@ static struct cpti_wide wide_of(const uint64_t *limbs, size_t count)
     return wide;
 }
 
-static struct cpti_sums sums_of(const struct cpt_tree_group_sums *from,
-                                const uint64_t *cubes, cpt_weight weight)
+static struct cpti_node_sums sums_of(const struct cpt_tree_group_sums *from,
+                                     const uint64_t *cubes, cpt_weight weight)
 {
     const struct cpti_wide wx = cpti_wide_times(wide_of(from->sum, 2), weight);
     const struct cpti_wide wxx = cpti_wide_times(wide_of(from->squares, 3), weight);
     const struct cpti_wide xxx = wide_of(cubes, CUBES_LIMBS);
-    struct cpti_sums sums = {.wx = wx,
-                             .wwx = cpti_wide_times(wx, weight),
-                             .wwxx = cpti_wide_times(wxx, weight)};
+    struct cpti_node_sums sums = {.wx = wx,
+                                  .wwx = cpti_wide_times(wx, weight),
+                                  .wwxx = cpti_wide_times(wxx, weight)};
 
     cpti_sums_cube(&sums, &xxx, weight);
     return sums;

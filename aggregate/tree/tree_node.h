@@ -35,7 +35,7 @@
 #include "cpt/base/hash_index.h"
 
 /* Sums over all requests; w is the weight, x the time in a request, in ns. */
-struct cpti_sums {
+struct cpti_node_sums {
     struct cpti_wide wx;
     struct cpti_wide wwx;
     struct cpti_wide wwxx;
@@ -46,8 +46,8 @@ struct cpti_sums {
 
 /* What a node has besides its batch. */
 struct cpti_retired {
-    struct cpti_sums self;
-    struct cpti_sums inclusive;
+    struct cpti_node_sums self;
+    struct cpti_node_sums inclusive;
     struct cpti_wide squared; /* Σw² of the requests with inclusive time */
     cpti_u128 weight;         /* Σw of these requests */
     uint64_t count;           /* and their count */
@@ -89,8 +89,8 @@ struct cpti_stack {
 
 /* The batch and the wide sums of a node together. */
 struct cpti_totals {
-    struct cpti_sums self;
-    struct cpti_sums inclusive;
+    struct cpti_node_sums self;
+    struct cpti_node_sums inclusive;
     struct cpti_wide present_squared; /* Σw² of the requests with inclusive time */
     cpti_u128 present_weight;         /* Σw of these */
     uint64_t present_count;
@@ -99,7 +99,7 @@ struct cpti_totals {
 };
 
 /* A note, or a count if value is NULL; key and value lie behind it in one block. */
-struct cpti_note {
+struct cpti_tree_note {
     char *key;
     char *value;
     uint64_t count;
@@ -107,7 +107,7 @@ struct cpti_note {
 
 /* Notes sorted by key, then value, a count before the notes of its key. */
 struct cpti_notes {
-    struct cpti_note *entries;
+    struct cpti_tree_note *entries;
     size_t count;
     size_t capacity;
 };
@@ -280,7 +280,7 @@ void cpti_node_cubes(const struct cpt_tree *tree, uint32_t index,
 
 /* Sets the sums with w³ of requests that all weigh @weight, from their other sums and
  * @cubes, Σx³. */
-void cpti_sums_cube(struct cpti_sums *sums, const struct cpti_wide *cubes,
+void cpti_sums_cube(struct cpti_node_sums *sums, const struct cpti_wide *cubes,
                     cpt_weight weight);
 
 /* --- Gains (tree_gain.c) --- */

@@ -65,7 +65,7 @@ static cpt_status insert(const struct cpt_alloc *alloc, struct cpti_notes *notes
     memmove(notes->entries + at + 1, notes->entries + at,
             (notes->count - at) * sizeof *notes->entries);
     notes->entries[at] =
-        (struct cpti_note){block, value != NULL ? block + key_bytes : NULL, count};
+        (struct cpti_tree_note){block, value != NULL ? block + key_bytes : NULL, count};
     notes->count++;
     return CPT_OK;
 }
@@ -79,7 +79,7 @@ static size_t find(const struct cpti_notes *notes, const char *key, const char *
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const struct cpti_note *note = &notes->entries[middle];
+        const struct cpti_tree_note *note = &notes->entries[middle];
 
         if (compare(note->key, note->value, key, value) < 0) {
             low = middle + 1;
@@ -119,7 +119,7 @@ cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *re
     *result = (struct cpti_notes){0};
     while (status == CPT_OK && (i < left->count || j < right->count)) {
         const int order = merge_order(left, i, right, j);
-        struct cpti_note note = order <= 0 ? left->entries[i] : right->entries[j];
+        struct cpti_tree_note note = order <= 0 ? left->entries[i] : right->entries[j];
 
         if (order == 0) {
             note.count = saturated_sum(note.count, right->entries[j].count);
@@ -176,7 +176,7 @@ size_t cpt_tree_note_count(const struct cpt_tree *tree)
 
 struct cpt_tree_note_entry cpt_tree_note_at(const struct cpt_tree *tree, size_t index)
 {
-    const struct cpti_note *note = &tree->notes.entries[index];
+    const struct cpti_tree_note *note = &tree->notes.entries[index];
 
     return (struct cpt_tree_note_entry){note->key, note->value, note->count};
 }

@@ -24,7 +24,7 @@
 
 #include <assert.h>
 
-static void add_sums(struct cpti_sums *sums, const struct cpti_sums *more)
+static void add_sums(struct cpti_node_sums *sums, const struct cpti_node_sums *more)
 {
     cpti_wide_add(&sums->wx, &more->wx);
     cpti_wide_add(&sums->wwx, &more->wwx);
@@ -34,7 +34,7 @@ static void add_sums(struct cpti_sums *sums, const struct cpti_sums *more)
     cpti_wider_add(&sums->wwwxxx, &more->wwwxxx);
 }
 
-void cpti_sums_cube(struct cpti_sums *sums, const struct cpti_wide *cubes,
+void cpti_sums_cube(struct cpti_node_sums *sums, const struct cpti_wide *cubes,
                     cpt_weight weight)
 {
     const struct cpti_wider wxxx = cpti_wider_times(cpti_wider_of(cubes), weight);
@@ -54,14 +54,14 @@ static bool is_unused(const struct cpt_tree *tree, uint32_t index)
            node->histogram.count == 0;
 }
 
-static struct cpti_sums multiplied(cpt_weight weight, uint64_t time_ns,
-                                   cpti_u128 squares)
+static struct cpti_node_sums multiplied(cpt_weight weight, uint64_t time_ns,
+                                        cpti_u128 squares)
 {
     const cpti_u128 squared = (cpti_u128)weight * weight;
 
-    return (struct cpti_sums){.wx = cpti_wide_product(weight, time_ns),
-                              .wwx = cpti_wide_product(squared, time_ns),
-                              .wwxx = cpti_wide_product(squared, squares)};
+    return (struct cpti_node_sums){.wx = cpti_wide_product(weight, time_ns),
+                                   .wwx = cpti_wide_product(squared, time_ns),
+                                   .wwxx = cpti_wide_product(squared, squares)};
 }
 
 /* The sums of @batch, multiplied by its weight, without those that have w³. */

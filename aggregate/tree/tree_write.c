@@ -110,7 +110,7 @@ static void put_notes(struct writer *writer, const struct cpti_notes *notes)
 {
     put_number(writer, notes->count);
     for (size_t i = 0; i < notes->count; i++) {
-        const struct cpti_note *note = &notes->entries[i];
+        const struct cpti_tree_note *note = &notes->entries[i];
 
         put_number(writer, strlen(note->key));
         put(writer, note->key, strlen(note->key));

@@ -68,7 +68,7 @@ enum {
     SPINNERS_MIN = 2, /* threads that may spin in the smallest pool */
 };
 
-_Thread_local struct cpti_place *cpti_pool_current_place
+_Thread_local struct cpti_pool_place *cpti_pool_current_place
     __attribute__((tls_model("initial-exec")));
 
 /* Milliseconds stale, four times cheaper. */
@@ -118,7 +118,7 @@ static struct cpt_work *take_from_inbox(struct cpti_pool *pool)
     return work;
 }
 
-static struct cpt_work *steal(struct cpti_pool *pool, struct cpti_place *place)
+static struct cpt_work *steal(struct cpti_pool *pool, struct cpti_pool_place *place)
 {
     const unsigned count = cpti_pool_place_count(pool);
     unsigned index = 0;
@@ -143,7 +143,7 @@ static struct cpt_work *steal(struct cpti_pool *pool, struct cpti_place *place)
 }
 
 static struct cpt_work *take_from_others(struct cpti_pool *pool,
-                                         struct cpti_place *place)
+                                         struct cpti_pool_place *place)
 {
     struct cpt_work *work = take_from_inbox(pool);
 
@@ -153,7 +153,7 @@ static struct cpt_work *take_from_others(struct cpti_pool *pool,
 static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_own_place(pool);
+    struct cpti_pool_place *place = cpti_pool_own_place(pool);
 
     if (place == NULL && cpti_pool_guest_of == executor &&
         cpti_pool_adopt(executor) == CPT_OK) {
@@ -180,7 +180,7 @@ static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
 static int pool_help(struct cpt_executor *executor)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_own_place(pool);
+    struct cpti_pool_place *place = cpti_pool_own_place(pool);
     struct cpt_work *work = place != NULL ? cpti_deque_pop(&place->deque) : NULL;
 
     if (work == NULL) {
@@ -210,7 +210,7 @@ static unsigned pool_hunger(struct cpt_executor *executor)
 static size_t pool_queue_length(struct cpt_executor *executor)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_own_place(pool);
+    struct cpti_pool_place *place = cpti_pool_own_place(pool);
 
     return atomic_load_explicit(&pool->inbox_count, memory_order_relaxed) +
            (place != NULL ? cpti_deque_length(&place->deque) : 0);
@@ -219,7 +219,7 @@ static size_t pool_queue_length(struct cpt_executor *executor)
 /* --- Turns --- */
 
 /* Others wait, and this thread has not looked at them for TURN_NS. */
-static bool is_turn_over(struct cpti_place *place)
+static bool is_turn_over(struct cpti_pool_place *place)
 {
     const uint64_t coarse = coarse_ns();
 
@@ -232,7 +232,7 @@ static bool is_turn_over(struct cpti_place *place)
 static int pool_yield(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = NULL;
+    struct cpti_pool_place *place = NULL;
 
     if (!others_wait(pool)) {
         return 0;
@@ -256,7 +256,7 @@ static int pool_yield(struct cpt_executor *executor, struct cpt_work *work)
 }
 
 /* The next work of a thread: most often the newest of its own; NULL: it must search. */
-static struct cpt_work *take_next(struct cpti_pool *pool, struct cpti_place *place)
+static struct cpt_work *take_next(struct cpti_pool *pool, struct cpti_pool_place *place)
 {
     struct cpt_work *work = NULL;
 
@@ -309,7 +309,7 @@ static void pause_search(unsigned look_count)
     }
 }
 
-struct cpt_work *cpti_pool_search(struct cpti_pool *pool, struct cpti_place *place,
+struct cpt_work *cpti_pool_search(struct cpti_pool *pool, struct cpti_pool_place *place,
                                   bool (*is_over)(void *context), void *context)
 {
     struct cpt_work *work = take_from_others(pool, place);
@@ -389,7 +389,7 @@ static bool gives_way(struct cpti_pool *pool)
 
 /* Runs work until there is none left for this thread. Returns what its going to sleep
  * adds to the state. */
-static uint_fast32_t run_works(struct cpti_pool *pool, struct cpti_place *place)
+static uint_fast32_t run_works(struct cpti_pool *pool, struct cpti_pool_place *place)
 {
     bool is_searching = true;
 
@@ -422,7 +422,7 @@ static uint_fast32_t run_works(struct cpti_pool *pool, struct cpti_place *place)
 
 static void *run_worker(void *context)
 {
-    struct cpti_place *place = context;
+    struct cpti_pool_place *place = context;
     struct cpti_pool *pool = place->pool;
 
     cpti_pool_current_place = place;
@@ -438,10 +438,10 @@ static void *run_worker(void *context)
 /* --- Places --- */
 
 /* A new one, or NULL. Lock held. */
-static struct cpti_place *add_place(struct cpti_pool *pool)
+static struct cpti_pool_place *add_place(struct cpti_pool *pool)
 {
     const unsigned count = cpti_pool_place_count(pool);
-    struct cpti_place *place = NULL;
+    struct cpti_pool_place *place = NULL;
 
     assert(count < pool->places_max);
     place = cpt_alloc_zeroed(pool->alloc, sizeof *place);
@@ -459,10 +459,10 @@ static struct cpti_place *add_place(struct cpti_pool *pool)
 /* A thief may look at any place at any time, so none is freed before the pool is. A
  * place that a guest left, or whose thread could not be made, goes to the next thread
  * that needs one: then there are never more than places_max. */
-struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool)
+struct cpti_pool_place *cpti_pool_take_place(struct cpti_pool *pool)
 {
     for (unsigned i = 0; i < cpti_pool_place_count(pool); i++) {
-        struct cpti_place *place = pool->places[i];
+        struct cpti_pool_place *place = pool->places[i];
 
         if (place->is_guest && !place->is_taken) {
             return place;
@@ -473,7 +473,7 @@ struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool)
 
 bool cpti_pool_add_thread(struct cpti_pool *pool)
 {
-    struct cpti_place *place = cpti_pool_take_place(pool);
+    struct cpti_pool_place *place = cpti_pool_take_place(pool);
 
     if (place == NULL) {
         return false;
@@ -492,7 +492,7 @@ bool cpti_pool_add_thread(struct cpti_pool *pool)
 
 static void pool_block(struct cpt_executor *executor, int is_blocked)
 {
-    struct cpti_place *place = cpti_pool_own_place(cpti_pool_of(executor));
+    struct cpti_pool_place *place = cpti_pool_own_place(cpti_pool_of(executor));
 
     if (is_blocked) {
         cpti_timer_thread_blocks();
@@ -562,7 +562,7 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
                                 options->extra_worker_count_max +
                                 CPTI_POOL_RESERVE_MAX + CPTI_POOL_GUESTS_MAX;
     struct cpti_pool *pool = cpt_alloc_zeroed(
-        options->alloc, sizeof *pool + places_max * sizeof(struct cpti_place *));
+        options->alloc, sizeof *pool + places_max * sizeof(struct cpti_pool_place *));
 
     if (pool == NULL) {
         return NULL;
@@ -638,7 +638,7 @@ static void end_threads(struct cpti_pool *pool)
         (void)sem_post(&pool->wake);
     }
     for (unsigned i = 0; i < cpti_pool_place_count(pool); i++) {
-        struct cpti_place *place = pool->places[i];
+        struct cpti_pool_place *place = pool->places[i];
 
         if (!place->is_guest) {
             (void)pthread_join(place->thread, NULL);

@@ -291,7 +291,7 @@ bool cpti_pool_has_needed(struct cpti_pool *pool)
 /* --- A thread blocks --- */
 
 /* Notes that one more thread blocks. Lock held. */
-static void count_block(struct cpti_pool *pool, struct cpti_place *place,
+static void count_block(struct cpti_pool *pool, struct cpti_pool_place *place,
                         enum cpti_pool_wait wait)
 {
     const bool was_tight = atomic_load(&pool->is_tight);
@@ -311,7 +311,7 @@ static void count_block(struct cpti_pool *pool, struct cpti_place *place,
     }
 }
 
-void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait)
+void cpti_pool_begin_block(struct cpti_pool_place *place, enum cpti_pool_wait wait)
 {
     struct cpti_pool *pool = place->pool;
 
@@ -333,7 +333,7 @@ void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait)
     }
 }
 
-void cpti_pool_end_block(struct cpti_place *place)
+void cpti_pool_end_block(struct cpti_pool_place *place)
 {
     struct cpti_pool *pool = place->pool;
 
@@ -417,7 +417,7 @@ static struct cpt_work *take_if_short(struct cpti_pool *pool, const void *owner)
 
 struct cpt_work *cpti_pool_take_help(const void *owner)
 {
-    struct cpti_place *place = cpti_pool_current_place;
+    struct cpti_pool_place *place = cpti_pool_current_place;
     struct cpti_pool *pool = place != NULL ? place->pool : NULL;
 
     if (pool == NULL || place->is_guest || !atomic_load(&pool->is_tight) ||
@@ -429,7 +429,7 @@ struct cpt_work *cpti_pool_take_help(const void *owner)
 
 void cpti_pool_run_help(struct cpt_work *work)
 {
-    struct cpti_place *place = cpti_pool_current_place;
+    struct cpti_pool_place *place = cpti_pool_current_place;
 
     place->help_depth++;
     work->run(work);

@@ -17,7 +17,7 @@
 _Thread_local struct cpt_executor *cpti_pool_guest_of
     __attribute__((tls_model("initial-exec")));
 
-void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_place *place)
+void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_pool_place *place)
 {
     if (place->has_seat) {
         place->has_seat = false;
@@ -30,9 +30,9 @@ void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_place *place)
 }
 
 /* A place for a guest. NULL: too many guests, or no memory. */
-static struct cpti_place *take_guest_place(struct cpti_pool *pool)
+static struct cpti_pool_place *take_guest_place(struct cpti_pool *pool)
 {
-    struct cpti_place *place = NULL;
+    struct cpti_pool_place *place = NULL;
 
     cpti_lock_take(&pool->lock);
     place =
@@ -63,7 +63,7 @@ static bool sit_down(struct cpti_pool *pool)
 
 cpt_status cpti_pool_adopt(struct cpt_executor *executor)
 {
-    struct cpti_place *place = NULL;
+    struct cpti_pool_place *place = NULL;
 
     if (!cpti_pool_is(executor) || cpti_pool_current_place != NULL) {
         return CPT_INVALID;
@@ -90,7 +90,7 @@ bool cpti_pool_enter(struct cpt_executor *executor)
 /* The next work for a guest that waits until @is_over, or NULL: there is none, it may
  * sleep. With a seat it counts as a searcher, as a worker does. */
 static struct cpt_work *search_as_guest(struct cpti_pool *pool,
-                                        struct cpti_place *place,
+                                        struct cpti_pool_place *place,
                                         bool (*is_over)(void *context), void *context)
 {
     struct cpt_work *work = cpti_deque_pop(&place->deque);
@@ -116,7 +116,7 @@ void cpti_pool_exit(struct cpt_executor *executor, bool (*is_over)(void *context
                     void *context)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_current_place;
+    struct cpti_pool_place *place = cpti_pool_current_place;
 
     cpti_pool_guest_of = NULL;
     if (place == NULL) {
@@ -135,7 +135,7 @@ void cpti_pool_exit(struct cpt_executor *executor, bool (*is_over)(void *context
 
 bool cpti_pool_help_own(struct cpt_executor *executor)
 {
-    struct cpti_place *place =
+    struct cpti_pool_place *place =
         cpti_pool_is(executor) ? cpti_pool_own_place(cpti_pool_of(executor)) : NULL;
     struct cpt_work *work = place != NULL ? cpti_deque_pop(&place->deque) : NULL;
 
@@ -148,7 +148,7 @@ bool cpti_pool_help_own(struct cpt_executor *executor)
 void cpti_pool_leave(struct cpt_executor *executor)
 {
     struct cpti_pool *pool = cpti_pool_of(executor);
-    struct cpti_place *place = cpti_pool_own_place(pool);
+    struct cpti_pool_place *place = cpti_pool_own_place(pool);
     struct cpt_work *work = NULL;
 
     assert(pool != NULL && place != NULL && place->is_guest);

@@ -21,7 +21,7 @@ enum {
 };
 
 /* What belongs to one thread that runs a pool's work: a worker or a guest (pool.h). */
-struct cpti_place {
+struct cpti_pool_place {
     struct cpti_pool *pool;
     uint64_t random;       /* whom to steal from first */
     uint64_t turn_ns;      /* when it first saw others waiting; 0: not yet */
@@ -90,7 +90,7 @@ struct cpti_pool {
     struct cpti_timer_thread timers;
 
     /* Of workers and of guests. None is freed before the pool is; see place_count. */
-    struct cpti_place *places[];
+    struct cpti_pool_place *places[];
 };
 
 /* --- The state: searching threads in the lower half, free seats, biased, above --- */
@@ -162,22 +162,22 @@ static inline struct cpti_pool *cpti_pool_of(struct cpt_executor *executor)
 /* --- pool.c, for guests --- */
 
 /* The place of this thread, in any pool; NULL: it has none. */
-extern _Thread_local struct cpti_place *cpti_pool_current_place
+extern _Thread_local struct cpti_pool_place *cpti_pool_current_place
     __attribute__((tls_model("initial-exec")));
 
 /* This thread's place in @pool, or NULL. */
-static inline struct cpti_place *cpti_pool_own_place(const struct cpti_pool *pool)
+static inline struct cpti_pool_place *cpti_pool_own_place(const struct cpti_pool *pool)
 {
-    struct cpti_place *place = cpti_pool_current_place;
+    struct cpti_pool_place *place = cpti_pool_current_place;
 
     return place != NULL && place->pool == pool ? place : NULL;
 }
 
 /* A place that no thread has, or a new one; NULL: no memory. Lock held. */
-struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool);
+struct cpti_pool_place *cpti_pool_take_place(struct cpti_pool *pool);
 
 /* Looks for work for a while, and only until @is_over holds (NULL: it never does). */
-struct cpt_work *cpti_pool_search(struct cpti_pool *pool, struct cpti_place *place,
+struct cpt_work *cpti_pool_search(struct cpti_pool *pool, struct cpti_pool_place *place,
                                   bool (*is_over)(void *context), void *context);
 
 /* The thread has found work. The last searcher wakes another one if there is more. */
@@ -207,8 +207,8 @@ bool cpti_pool_has_needed(struct cpti_pool *pool);
 void cpti_pool_try_again(struct cpti_pool *pool);
 
 /* This thread, which has @place, blocks; it continues. */
-void cpti_pool_begin_block(struct cpti_place *place, enum cpti_pool_wait wait);
-void cpti_pool_end_block(struct cpti_place *place);
+void cpti_pool_begin_block(struct cpti_pool_place *place, enum cpti_pool_wait wait);
+void cpti_pool_end_block(struct cpti_pool_place *place);
 
 /* --- pool_guest.c, for the pool --- */
 
@@ -217,6 +217,6 @@ extern _Thread_local struct cpt_executor *cpti_pool_guest_of
     __attribute__((tls_model("initial-exec")));
 
 /* A guest leaves its seat to a worker. */
-void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_place *place);
+void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_pool_place *place);
 
 #endif

@@ -59,7 +59,7 @@ uint64_t cpti_sampling_draw(struct cpti_sampling *sampling)
 }
 
 void cpti_keeping_draw(const struct cpti_sampling *sampling,
-                       const struct cpti_rule *rule, uint64_t randomness,
+                       const struct cpti_policy_rule *rule, uint64_t randomness,
                        struct cpti_decision *decision)
 {
     const uint64_t every =

@@ -35,17 +35,17 @@ static size_t bucket_of(uint64_t latency_ns)
 }
 
 /* False: another thread has them. */
-static bool take(struct cpti_latency *latency)
+static bool take(struct cpti_service_latency *latency)
 {
     return !atomic_exchange_explicit(&latency->is_taken, true, memory_order_acquire);
 }
 
-static void release(struct cpti_latency *latency)
+static void release(struct cpti_service_latency *latency)
 {
     atomic_store_explicit(&latency->is_taken, false, memory_order_release);
 }
 
-void cpti_latency_count(struct cpti_latency *latency, uint64_t latency_ns,
+void cpti_latency_count(struct cpti_service_latency *latency, uint64_t latency_ns,
                         const unsigned char *trace_id)
 {
     const size_t bucket = bucket_of(latency_ns);
@@ -63,7 +63,7 @@ void cpti_latency_count(struct cpti_latency *latency, uint64_t latency_ns,
     release(latency);
 }
 
-void cpti_latency_show(struct cpti_latency *latency, const char *method,
+void cpti_latency_show(struct cpti_service_latency *latency, const char *method,
                        void (*visit)(void *context, const struct cpt_latency *latency),
                        void *context)
 {

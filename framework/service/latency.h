@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct cpti_latency {
+struct cpti_service_latency {
     /* relaxed: a sum of its own each */
     atomic_uint_least64_t counts[CPT_LATENCY_BUCKETS];
     atomic_uint_least64_t sum_ns;
@@ -20,11 +20,11 @@ struct cpti_latency {
 };
 
 /* Counts a request. @trace_id: of 16 bytes, or NULL. Any thread. */
-void cpti_latency_count(struct cpti_latency *latency, uint64_t latency_ns,
+void cpti_latency_count(struct cpti_service_latency *latency, uint64_t latency_ns,
                         const unsigned char *trace_id);
 
 /* Shows the histogram of @method. */
-void cpti_latency_show(struct cpti_latency *latency, const char *method,
+void cpti_latency_show(struct cpti_service_latency *latency, const char *method,
                        void (*visit)(void *context, const struct cpt_latency *latency),
                        void *context);
 

@@ -15,7 +15,7 @@ struct cpti_method {
     struct cpti_route route;
     const struct cpt_plan *plan;
     uint64_t timeout_ns; /* 0: none */
-    struct cpti_latency *latency;
+    struct cpti_service_latency *latency;
     struct cpti_glance *glance;
 };
 

@@ -9,7 +9,7 @@
 
 /* Of one reason: how often it may be told, and what was left out. */
 struct cpti_notice_limit {
-    struct cpti_bucket bucket;
+    struct cpti_rate_limit bucket;
     atomic_uint_least64_t untold_count; /* relaxed: a number for people */
 };
 

@@ -257,7 +257,7 @@ static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *
                                                                  memory_order_relaxed),
                              .randomness = splitmix64(sampling->seed, index) >> 8,
                              .has_of_trace = trace->is_there};
-    struct cpti_verdict verdict;
+    struct cpti_ruling verdict;
 
     if (policy->rules.tenant_header[0] != '\0') {
         head.tenant = header_of(inbound, policy->rules.tenant_header);

@@ -33,11 +33,11 @@ struct cpti_sampling {
     atomic_uint_least64_t
         throw_count; /* relaxed: each throw gets a number of its own */
     const struct cpt_clock *clock;
-    struct cpti_bucket forced;        /* asked for from outside */
-    struct cpti_bucket asked;         /* asked for by callers within */
+    struct cpti_rate_limit forced;    /* asked for from outside */
+    struct cpti_rate_limit asked;     /* asked for by callers within */
     atomic_uint graph_every;          /* K: the graph of one in K is kept; 0: of none */
     _Atomic double drag_share;        /* of those that ask for drags */
-    struct cpti_bucket graphs;        /* whose graph is asked for */
+    struct cpti_rate_limit graphs;    /* whose graph is asked for */
     bool has_graphs;                  /* there is a log of them */
     atomic_uint_least64_t draw_count; /* relaxed, as throw_count */
 };
@@ -90,7 +90,7 @@ void cpti_keeping_init(struct cpti_sampling *sampling,
 /* Draws whether a request that was hit with @randomness keeps its graph, and asks for
  * drags; @rule decided about it, or NULL. */
 void cpti_keeping_draw(const struct cpti_sampling *sampling,
-                       const struct cpti_rule *rule, uint64_t randomness,
+                       const struct cpti_policy_rule *rule, uint64_t randomness,
                        struct cpti_decision *decision);
 
 /* Whether requests that the coin has hit are drawn from. */

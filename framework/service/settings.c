@@ -39,7 +39,7 @@ struct wanted {
     bool is_enabled;
     double probability;
     struct cpti_networks networks;
-    struct cpti_rules *rules;                  /* of the settings */
+    struct cpti_policy_rules *rules;           /* of the settings */
     struct cpti_experiment_wanted *experiment; /* likewise */
     bool has_enabled;
     bool has_probability;
@@ -71,12 +71,12 @@ struct cpt_settings {
     atomic_bool is_over; /* release, acquire: with the semaphore */
     /* Of its thread, and of cpt_settings_new() before that: */
     struct cpti_settings_file file;
-    int failure;                    /* errno of the last attempt; 0: it was read */
-    bool has_taken;                 /* a file, once */
-    bool is_restless;               /* it is not still, and that was told */
-    struct cpti_rules *rules;       /* that hold */
-    struct cpti_rules *next_rules;  /* read now */
-    bool has_ended[CPTI_RULES_MAX]; /* those that hold no more, and it was told */
+    int failure;                     /* errno of the last attempt; 0: it was read */
+    bool has_taken;                  /* a file, once */
+    bool is_restless;                /* it is not still, and that was told */
+    struct cpti_policy_rules *rules; /* that hold */
+    struct cpti_policy_rules *next_rules; /* read now */
+    bool has_ended[CPTI_RULES_MAX];       /* those that hold no more, and it was told */
     uint64_t generation;
     struct cpti_experiment_wanted experiment; /* read now */
 };
@@ -284,7 +284,7 @@ static cpt_status parse(struct cpt_bytes whole, struct wanted *wanted,
     cpt_status status = CPT_OK;
     uint64_t line_number = 0;
 
-    struct cpti_rules *rules = wanted->rules;
+    struct cpti_policy_rules *rules = wanted->rules;
     struct cpti_experiment_wanted *experiment = wanted->experiment;
 
     memset(rules, 0, sizeof *rules);
@@ -411,7 +411,7 @@ static void end_rules(struct cpt_settings *settings)
     const uint64_t now_ns = cpt_clock_unix_ns();
 
     for (size_t i = 0; i < settings->rules->count; i++) {
-        const struct cpti_rule *rule = &settings->rules->items[i];
+        const struct cpti_policy_rule *rule = &settings->rules->items[i];
         char sentence[CPT_ERROR_SENTENCE_BYTES + 256];
         struct cpt_notice notice = {
             .kind = CPT_NOTICE_SETTINGS, .reason = "ended", .count = 1};

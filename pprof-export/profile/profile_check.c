@@ -64,7 +64,7 @@ static cpt_status check_samples(const struct cpti_profile *profile,
     uint64_t sums[CPTI_VALUE_COUNT] = {0};
 
     for (size_t i = 0; i < profile->sample_count; i++) {
-        const struct cpti_sample *sample = &profile->samples[i];
+        const struct cpti_profile_sample *sample = &profile->samples[i];
 
         if (sample->node == CPT_TREE_ROOT ||
             sample->node >= cpt_tree_node_count(profile->tree)) {

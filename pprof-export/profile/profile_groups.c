@@ -36,7 +36,7 @@ struct splitting {
     struct part *parts;       /* by group, then by node */
     uint32_t node_count;
     size_t group_count;
-    struct cpti_sample *samples;
+    struct cpti_profile_sample *samples;
     size_t sample_count;
 };
 
@@ -158,7 +158,7 @@ static cpt_status divide(const struct splitting *splitting, uint32_t node,
 }
 
 static cpt_status split_sample(struct splitting *splitting,
-                               const struct cpti_sample *sample)
+                               const struct cpti_profile_sample *sample)
 {
     uint64_t totals[CPT_PPROF_GROUPS_MAX];
     uint64_t averages[CPT_PPROF_GROUPS_MAX];
@@ -171,7 +171,7 @@ static cpt_status split_sample(struct splitting *splitting,
     status =
         divide(splitting, sample->node, sample->values[CPTI_VALUE_AVERAGE], averages);
     for (size_t i = 0; i < splitting->group_count && status == CPT_OK; i++) {
-        struct cpti_sample own = {.node = sample->node, .group = (uint32_t)i};
+        struct cpti_profile_sample own = {.node = sample->node, .group = (uint32_t)i};
 
         own.values[CPTI_VALUE_TOTAL] = totals[i];
         own.values[CPTI_VALUE_AVERAGE] = averages[i];

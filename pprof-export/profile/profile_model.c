@@ -368,7 +368,7 @@ static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
 static void add_sample(struct cpti_profile *profile, const struct cpt_tree_row *row,
                        uint64_t total_ns)
 {
-    struct cpti_sample sample = {.node = row->node};
+    struct cpti_profile_sample sample = {.node = row->node};
 
     sample.values[CPTI_VALUE_TOTAL] = total_ns;
     sample.values[CPTI_VALUE_AVERAGE] = row->self_ns;
@@ -385,7 +385,7 @@ static void add_sample(struct cpti_profile *profile, const struct cpt_tree_row *
 static void add_drag(struct cpti_profile *profile, uint32_t node)
 {
     const struct cpt_gain gain = cpt_gain_of(profile->tree, node);
-    struct cpti_sample sample = {.node = node};
+    struct cpti_profile_sample sample = {.node = node};
 
     if (gain.known_count != 0) {
         sample.values[CPTI_VALUE_REQUESTS] = gain.known_count;

@@ -44,7 +44,7 @@ struct cpti_label {
     uint32_t text;
 };
 
-struct cpti_sample {
+struct cpti_profile_sample {
     uint32_t node;  /* of the tree */
     uint32_t group; /* index of the group whose labels it has; 0 without groups */
     uint64_t values[CPTI_VALUE_COUNT];
@@ -61,7 +61,7 @@ struct cpti_profile {
     size_t function_count;
     size_t function_capacity;
     uint32_t *node_functions; /* by node: index of its function */
-    struct cpti_sample *samples;
+    struct cpti_profile_sample *samples;
     size_t sample_count;
     uint64_t *comments; /* strings, as they are written */
     size_t comment_count;

@@ -94,7 +94,7 @@ enum { SETS = sizeof sets / sizeof sets[0] };
 /* The services of a set, once. */
 struct group {
     const struct set *set;
-    struct cpti_process processes[SERVICES_MAX];
+    struct cpti_demo_process processes[SERVICES_MAX];
     clockid_t clocks[SERVICES_MAX]; /* CPU time of each */
     unsigned ports[SERVICES_MAX];
     size_t count;

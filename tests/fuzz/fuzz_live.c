@@ -33,7 +33,7 @@ static void must(int condition)
 /* --- Replaces place.c, place_get.c --- */
 
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
-                           struct cpti_place *place, struct cpt_error *error)
+                           struct cpti_peer *place, struct cpt_error *error)
 {
     (void)asks_names;
     memset(place, 0, sizeof *place);
@@ -45,7 +45,7 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
     return CPT_OK;
 }
 
-cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+cpt_status cpti_place_get(const struct cpti_peer *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error)
 {
     size_t length = 0;
@@ -71,7 +71,7 @@ cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get 
 
 /* --- The readers --- */
 
-static void read_plans(const struct cpti_place *place)
+static void read_plans(const struct cpti_peer *place)
 {
     struct cpti_plans plans;
     struct cpt_error error = {.status = CPT_OK};
@@ -118,7 +118,7 @@ static void check_waits(const struct cpti_waits *waits)
     }
 }
 
-static void read_waits(const struct cpti_place *place, bool is_remote)
+static void read_waits(const struct cpti_peer *place, bool is_remote)
 {
     struct cpti_waits waits;
     struct cpt_error error = {.status = CPT_OK};
@@ -135,7 +135,7 @@ static void read_waits(const struct cpti_place *place, bool is_remote)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct cpti_place place;
+    struct cpti_peer place;
 
     if (bytes == 0) {
         return 0;

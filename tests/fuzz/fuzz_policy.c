@@ -24,7 +24,7 @@ static void must(int condition)
     }
 }
 
-static void check(const struct cpti_rule *rule)
+static void check(const struct cpti_policy_rule *rule)
 {
     must(rule->name[0] != '\0' && rule->owner[0] != '\0' && rule->end_ns != 0);
     must(memchr(rule->owner, '\0', sizeof rule->owner) != NULL);
@@ -41,7 +41,7 @@ static void check(const struct cpti_rule *rule)
     must(!rule->has_path || rule->frame[0] != '\0');
 }
 
-static void judge(const struct cpti_rules *rules, struct cpt_bytes text)
+static void judge(const struct cpti_policy_rules *rules, struct cpt_bytes text)
 {
     const struct cpt_field field = {text, text};
     const struct cpti_head head = {.method = text,
@@ -52,7 +52,7 @@ static void judge(const struct cpti_rules *rules, struct cpt_bytes text)
                                    .now_ns = 1,
                                    .probability = 1};
     struct cpti_policy *policy = cpti_policy_new(rules, 1, cpt_alloc_default());
-    struct cpti_verdict verdict;
+    struct cpti_ruling verdict;
 
     must(policy != NULL);
     verdict = cpti_policy_begin(policy, &head);
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct cpti_rules rules;
+    static struct cpti_policy_rules rules;
     const char *text = (const char *)data;
 
     const struct cpt_bytes all = {text, size};

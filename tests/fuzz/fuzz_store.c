@@ -81,7 +81,7 @@ const char *cpti_http_address(const struct cpti_http *http)
 }
 
 /* What ClickHouse answers, and is not asked again. */
-static cpt_status repeat(const struct cpti_http_call *call, uint64_t number,
+static cpt_status repeat(const struct cpti_store_call *call, uint64_t number,
                          struct cpt_error *error)
 {
     unsigned char bytes[8];
@@ -93,7 +93,7 @@ static cpt_status repeat(const struct cpti_http_call *call, uint64_t number,
     return call->rows(call->context, bytes, sizeof bytes, &used, error);
 }
 
-cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *call,
+cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_store_call *call,
                          struct cpt_error *error)
 {
     uint64_t echoed = 0;

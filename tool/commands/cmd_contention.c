@@ -146,7 +146,7 @@ static cpt_status add_to_group(struct contention *all, const struct waited *wait
                                bool has_culprit)
 {
     const uint64_t trace = waited->labels->holder_request;
-    const struct cpti_owner *owner =
+    const struct cpti_trace_owner *owner =
         trace != 0 ? cpti_owners_find(&all->owners, trace) : NULL;
     struct cpti_tally_row key = {.kind = OF_NOBODY};
 
@@ -318,7 +318,7 @@ static int meet_owner(void *context, const struct cpti_request *request)
 {
     struct contention *all = context;
     const struct cpt_record *record = request->record;
-    struct cpti_owner owner = {.value = EMPTY};
+    struct cpti_trace_owner owner = {.value = EMPTY};
     struct cpt_bytes value = {NULL, 0};
     char text[CPTI_CLUSTER_VALUE_BYTES];
     cpt_status status = CPT_OK;

@@ -59,7 +59,7 @@ static cpt_status get(struct cpti_plans *plans, const struct cpti_arguments *arg
                       const struct cpti_get *how, struct cpt_error *error)
 {
     const char *operand = arguments->operands[0];
-    struct cpti_place place;
+    struct cpti_peer place;
     struct cpt_error why = {0};
     cpt_status status = cpti_place_read(cpt_bytes_of(operand), true, &place, &why);
 

@@ -69,7 +69,7 @@ static int look(const struct cpti_arguments *arguments, const struct question *q
 {
     const char *text = arguments->operands[0];
     struct cpt_error error = {0};
-    struct cpti_place place;
+    struct cpti_peer place;
 
     memset(waits, 0, sizeof *waits);
     waits->get = question->get;

@@ -74,13 +74,13 @@ static _Noreturn void become(const char *const *words, int output, pid_t parent)
     _exit(NOT_FOUND);
 }
 
-int cpti_process_start(struct cpti_process *process, const char *name,
+int cpti_process_start(struct cpti_demo_process *process, const char *name,
                        const char *const *words)
 {
     const pid_t parent = getpid();
     int ends[2];
 
-    *process = (struct cpti_process){.name = name, .output = -1};
+    *process = (struct cpti_demo_process){.name = name, .output = -1};
     (void)fflush(NULL);
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return cpti_failed("pipe: %s", strerror(errno));
@@ -99,7 +99,7 @@ int cpti_process_start(struct cpti_process *process, const char *name,
     return CPTI_EXIT_DONE;
 }
 
-int cpti_process_line(struct cpti_process *process, unsigned timeout_ms,
+int cpti_process_line(struct cpti_demo_process *process, unsigned timeout_ms,
                       char line[CPTI_PROCESS_LINE_BYTES])
 {
     size_t bytes = 0;
@@ -145,7 +145,7 @@ static bool has_ended(pid_t pid, unsigned timeout_ms)
     }
 }
 
-void cpti_process_end(struct cpti_process *process, unsigned grace_ms)
+void cpti_process_end(struct cpti_demo_process *process, unsigned grace_ms)
 {
     if (process->pid > 0 && !has_ended(process->pid, 0)) {
         (void)kill(process->pid, SIGTERM);
@@ -159,7 +159,7 @@ void cpti_process_end(struct cpti_process *process, unsigned grace_ms)
     if (process->output >= 0) {
         (void)close(process->output);
     }
-    *process = (struct cpti_process){.name = process->name, .output = -1};
+    *process = (struct cpti_demo_process){.name = process->name, .output = -1};
 }
 
 int cpti_process_run(const char *const *words, const char *output)

@@ -16,7 +16,7 @@
 enum { CPTI_PROCESS_LINE_BYTES = 256 };
 
 /* A child process. Without one all is zero but `output`, which is -1. */
-struct cpti_process {
+struct cpti_demo_process {
     const char *name; /* for messages */
     pid_t pid;
     int output; /* the reading end of its stdout, or -1 */
@@ -35,17 +35,17 @@ void cpti_stop_wait(unsigned ms);
  * Starts @words[0] with the arguments @words, up to a NULL; its stdout is a pipe to
  * this process. enum cpti_exit; a failure has been printed.
  */
-int cpti_process_start(struct cpti_process *process, const char *name,
+int cpti_process_start(struct cpti_demo_process *process, const char *name,
                        const char *const *words);
 
 /* Reads the next line that it prints within @timeout_ms, without the newline. enum
  * cpti_exit. */
-int cpti_process_line(struct cpti_process *process, unsigned timeout_ms,
+int cpti_process_line(struct cpti_demo_process *process, unsigned timeout_ms,
                       char line[CPTI_PROCESS_LINE_BYTES]);
 
 /* Sends SIGTERM, waits @grace_ms, sends SIGKILL, reaps. Without a process does
  * nothing. */
-void cpti_process_end(struct cpti_process *process, unsigned grace_ms);
+void cpti_process_end(struct cpti_demo_process *process, unsigned grace_ms);
 
 /*
  * Runs a command, found along PATH, to its end; its stdout is the file @output, or ours

@@ -125,7 +125,7 @@ int cpti_services_start(struct cpti_services *services,
     int status = CPTI_EXIT_DONE;
 
     for (unsigned i = 0; i < CPTI_SERVICE_COUNT; i++) {
-        services->processes[i] = (struct cpti_process){.output = -1};
+        services->processes[i] = (struct cpti_demo_process){.output = -1};
     }
     for (unsigned i = CPTI_SERVICE_COUNT; i-- > 0 && status == CPTI_EXIT_DONE;) {
         status = start_one(services, options, i);

@@ -37,7 +37,7 @@ struct cpti_services_options {
 };
 
 struct cpti_services {
-    struct cpti_process processes[CPTI_SERVICE_COUNT]; /* A, B, C */
+    struct cpti_demo_process processes[CPTI_SERVICE_COUNT]; /* A, B, C */
     uint16_t ports[CPTI_SERVICE_COUNT];
 };
 

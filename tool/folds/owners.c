@@ -26,8 +26,8 @@ static uint64_t hash_at(const void *owner, size_t number)
     return hash_of(owners, owners->all[number].trace);
 }
 
-const struct cpti_owner *cpti_owners_find(const struct cpti_owners *owners,
-                                          uint64_t trace)
+const struct cpti_trace_owner *cpti_owners_find(const struct cpti_owners *owners,
+                                                uint64_t trace)
 {
     size_t slot;
 
@@ -36,7 +36,8 @@ const struct cpti_owner *cpti_owners_find(const struct cpti_owners *owners,
     }
     slot = cpti_hash_index_first(&owners->index, hash_of(owners, trace));
     while (owners->index.slots[slot] != 0) {
-        const struct cpti_owner *owner = &owners->all[owners->index.slots[slot] - 1];
+        const struct cpti_trace_owner *owner =
+            &owners->all[owners->index.slots[slot] - 1];
 
         if (owner->trace == trace) {
             return owner;
@@ -46,7 +47,7 @@ const struct cpti_owner *cpti_owners_find(const struct cpti_owners *owners,
     return NULL;
 }
 
-bool cpti_owners_add(struct cpti_owners *owners, const struct cpti_owner *owner)
+bool cpti_owners_add(struct cpti_owners *owners, const struct cpti_trace_owner *owner)
 {
     if (cpti_owners_find(owners, owner->trace) != NULL) {
         return true;

@@ -18,14 +18,14 @@
 /* The most traces, 16 bytes each and 8 of the index; the rest is not known. */
 enum { CPTI_OWNERS_MAX = 1 << 24 };
 
-struct cpti_owner {
+struct cpti_trace_owner {
     uint64_t trace;
     cpt_name_id value;
     bool has_value;
 };
 
 struct cpti_owners {
-    struct cpti_owner *all;
+    struct cpti_trace_owner *all;
     size_t count;
     size_t capacity;
     uint64_t lost_count; /* beyond the limit */
@@ -35,10 +35,10 @@ struct cpti_owners {
 void cpti_owners_deinit(struct cpti_owners *owners);
 
 /* Adds @owner, unless its trace is there. False without memory. */
-bool cpti_owners_add(struct cpti_owners *owners, const struct cpti_owner *owner);
+bool cpti_owners_add(struct cpti_owners *owners, const struct cpti_trace_owner *owner);
 
 /* The owner of @trace; NULL: it is not known. */
-const struct cpti_owner *cpti_owners_find(const struct cpti_owners *owners,
-                                          uint64_t trace);
+const struct cpti_trace_owner *cpti_owners_find(const struct cpti_owners *owners,
+                                                uint64_t trace);
 
 #endif

@@ -30,7 +30,7 @@ cpt_status cpti_answer_read(struct cpti_answer *answer, char *body, size_t bytes
                : cpt_error_set(error, why.status, 0, "%s", why.sentence);
 }
 
-cpt_status cpti_answer_get(struct cpti_answer *answer, const struct cpti_place *place,
+cpt_status cpti_answer_get(struct cpti_answer *answer, const struct cpti_peer *place,
                            const struct cpti_get *get, size_t *left,
                            struct cpt_error *error)
 {

@@ -24,7 +24,7 @@ struct cpti_answer {
 
 /* Asks the service at @place, as @get says; @left: see cpti_doc_bound(). What
  * cpti_place_get() and cpti_answer_read() return. Free @answer in any case. */
-cpt_status cpti_answer_get(struct cpti_answer *answer, const struct cpti_place *place,
+cpt_status cpti_answer_get(struct cpti_answer *answer, const struct cpti_peer *place,
                            const struct cpti_get *get, size_t *left,
                            struct cpt_error *error);
 

@@ -84,7 +84,7 @@ static bool is_loopback(const struct sockaddr_storage *address)
 }
 
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
-                           struct cpti_place *place, struct cpt_error *error)
+                           struct cpti_peer *place, struct cpt_error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found = NULL;

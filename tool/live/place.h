@@ -22,7 +22,7 @@ enum {
 };
 
 /* Where a service is: an address and a port. */
-struct cpti_place {
+struct cpti_peer {
     struct sockaddr_storage address;
     socklen_t address_bytes;
     char text[CPTI_PLACE_BYTES];      /* numeric: equal places have equal texts */
@@ -36,7 +36,7 @@ struct cpti_place {
  * localhost. CPT_OK; CPT_INVALID: it has no port; CPT_UNAVAILABLE: the host is not
  * known; with a sentence. */
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
-                           struct cpti_place *place, struct cpt_error *error);
+                           struct cpti_peer *place, struct cpt_error *error);
 
 /* What is asked of a service, and how. */
 struct cpti_get {
@@ -55,7 +55,7 @@ struct cpti_get {
  * status than 200, or a certificate that is not believed; CPT_CORRUPT: no answer of
  * HTTP; CPT_LIMIT: too long; CPT_NO_MEMORY; with a sentence.
  */
-cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+cpt_status cpti_place_get(const struct cpti_peer *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error);
 
 #endif

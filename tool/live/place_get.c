@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+cpt_status cpti_place_get(const struct cpti_peer *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error)
 {
     /* The address that was judged when the place was read is connected to, whatever a

@@ -47,7 +47,7 @@ void cpti_plans_deinit(struct cpti_plans *plans)
     cpti_answer_deinit(&plans->answer);
 }
 
-cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *place,
+cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_peer *place,
                           const struct cpti_get *get, struct cpt_error *error)
 {
     struct cpti_doc_member method;

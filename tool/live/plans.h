@@ -29,7 +29,7 @@ struct cpti_plans {
 };
 
 /* Asks the service at @place, as @get says. Free @plans in any case. */
-cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_place *place,
+cpt_status cpti_plans_ask(struct cpti_plans *plans, const struct cpti_peer *place,
                           const struct cpti_get *get, struct cpt_error *error);
 
 /* Runs the program @words (ended by NULL), its output on stderr, until its plans are

@@ -161,7 +161,7 @@ static int older(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *place,
+cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_peer *place,
                            struct cpt_error *error)
 {
     cpt_status status = CPT_OK;

@@ -40,7 +40,7 @@ enum {
 #define CPTI_WAITS_NONE UINT32_MAX
 
 struct cpti_wait_service {
-    struct cpti_place place;
+    struct cpti_peer place;
     struct cpti_answer answer;
     struct cpt_bytes name;
     bool is_known;          /* it has answered */
@@ -142,7 +142,7 @@ struct cpti_waits {
 
 /* Asks all services, beginning with @place. An error is that of the first service, or
  * CPT_NO_MEMORY; of others it is in `services`. Free it in any case. */
-cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *place,
+cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_peer *place,
                            struct cpt_error *error);
 void cpti_waits_deinit(struct cpti_waits *waits);
 
@@ -153,7 +153,7 @@ void cpti_waits_places(struct cpti_waits *waits, struct cpti_wait_edge *edge);
 
 /* The service at @place, asked later if it is new; CPTI_WAITS_NONE: there are too many.
  */
-uint32_t cpti_waits_service(struct cpti_waits *waits, const struct cpti_place *place);
+uint32_t cpti_waits_service(struct cpti_waits *waits, const struct cpti_peer *place);
 
 /* --- waits_join.c --- */
 

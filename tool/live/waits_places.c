@@ -92,7 +92,7 @@ static bool is_leaf(const char *leaves, struct cpt_bytes service)
 
 /* --- Services --- */
 
-uint32_t cpti_waits_service(struct cpti_waits *waits, const struct cpti_place *place)
+uint32_t cpti_waits_service(struct cpti_waits *waits, const struct cpti_peer *place)
 {
     struct cpti_wait_service *made = NULL;
 
@@ -116,7 +116,7 @@ uint32_t cpti_waits_service(struct cpti_waits *waits, const struct cpti_place *p
 static struct cpti_wait_text read_text(struct cpti_waits *waits, struct cpt_bytes text)
 {
     struct cpti_wait_text read = {text, CPTI_WAITS_NONE, CPTI_GAP_ADDRESS};
-    struct cpti_place place;
+    struct cpti_peer place;
     const cpt_status status = cpti_place_read(text, waits->is_remote, &place, NULL);
 
     waits->is_starved |= status == CPT_NO_MEMORY;

@@ -34,8 +34,8 @@
 static void add_child(struct cpti_expression *expression, uint16_t parent,
                       uint16_t child)
 {
-    struct cpti_node *node = &expression->nodes[parent];
-    struct cpti_node *below = &expression->nodes[child];
+    struct cpti_expression_node *node = &expression->nodes[parent];
+    struct cpti_expression_node *below = &expression->nodes[child];
     const bool is_same = below->kind == node->kind && node->kind != NODE_NOT;
     const uint16_t first = is_same ? below->first : child;
     const uint16_t last = is_same ? below->last : child;

@@ -117,7 +117,7 @@ struct cpti_test {
 };
 
 /* A node of the syntax tree, from which the chain is made. */
-struct cpti_node {
+struct cpti_expression_node {
     uint8_t kind;
     uint8_t cost; /* of the most expensive test within */
     bool has_percentile;
@@ -141,7 +141,7 @@ struct cpti_percentile {
 
 struct cpti_expression {
     struct cpti_test tests[CPTI_EXPRESSION_TESTS_MAX];
-    struct cpti_node nodes[CPTI_EXPRESSION_NODES_MAX];
+    struct cpti_expression_node nodes[CPTI_EXPRESSION_NODES_MAX];
     struct cpti_value values[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_percentile percentiles[CPTI_EXPRESSION_PERCENTILES_MAX];
     char texts[CPTI_EXPRESSION_BYTES_MAX];

@@ -19,7 +19,8 @@
 
 #include "tool/select/expression.h"
 
-static void sort_children(struct cpti_expression *expression, struct cpti_node *node)
+static void sort_children(struct cpti_expression *expression,
+                          struct cpti_expression_node *node)
 {
     uint16_t first[COST_PATH + 1] = {NO_NODE, NO_NODE, NO_NODE};
     uint16_t last[COST_PATH + 1] = {NO_NODE, NO_NODE, NO_NODE};
@@ -55,7 +56,7 @@ static void sort_children(struct cpti_expression *expression, struct cpti_node *
 static void sweep_upwards(struct cpti_expression *expression)
 {
     for (size_t i = 0; i < expression->node_count; i++) {
-        struct cpti_node *node = &expression->nodes[i];
+        struct cpti_expression_node *node = &expression->nodes[i];
 
         node->is_left_out = true;
         if (node->kind == NODE_MERGED) {
@@ -67,7 +68,7 @@ static void sweep_upwards(struct cpti_expression *expression)
         }
         for (uint16_t at = node->first; at != NO_NODE;
              at = expression->nodes[at].next) {
-            const struct cpti_node *child = &expression->nodes[at];
+            const struct cpti_expression_node *child = &expression->nodes[at];
 
             node->cost = child->cost > node->cost ? child->cost : node->cost;
             node->has_percentile |= child->has_percentile;
@@ -77,7 +78,8 @@ static void sweep_upwards(struct cpti_expression *expression)
     }
 }
 
-static void set_targets(struct cpti_node *node, uint16_t on_true, uint16_t on_false)
+static void set_targets(struct cpti_expression_node *node, uint16_t on_true,
+                        uint16_t on_false)
 {
     node->is_left_out = false;
     node->on_true = on_true;
@@ -88,7 +90,7 @@ static void set_targets(struct cpti_node *node, uint16_t on_true, uint16_t on_fa
 static void sweep_downwards(struct cpti_expression *expression)
 {
     for (size_t i = expression->node_count; i-- > 0;) {
-        const struct cpti_node node = expression->nodes[i];
+        const struct cpti_expression_node node = expression->nodes[i];
 
         if (node.is_left_out) {
             continue;
@@ -124,12 +126,13 @@ static size_t list_parts(const struct cpti_expression *expression, bool is_popul
 
     for (unsigned cost = COST_FIELD; cost <= COST_PATH; cost++) {
         for (size_t i = 0; i < expression->term_count; i++) {
-            const struct cpti_node *term = &expression->nodes[expression->terms[i]];
+            const struct cpti_expression_node *term =
+                &expression->nodes[expression->terms[i]];
             const bool is_and = term->kind == NODE_AND;
             uint16_t at = is_and ? term->first : expression->terms[i];
 
             while (at != NO_NODE) {
-                const struct cpti_node *part = &expression->nodes[at];
+                const struct cpti_expression_node *part = &expression->nodes[at];
 
                 if (part->cost == cost && !(is_population && part->has_percentile)) {
                     parts[count++] = at;
@@ -163,7 +166,7 @@ bool cpti_expression_requires_random(const struct cpti_expression *expression)
     const size_t count = list_parts(expression, false, parts);
 
     for (size_t i = 0; i < count; i++) {
-        const struct cpti_node *node = &expression->nodes[parts[i]];
+        const struct cpti_expression_node *node = &expression->nodes[parts[i]];
         const struct cpti_test *test = &expression->tests[node->test];
 
         if (node->kind == NODE_TEST && test->subject == CPTI_SUBJECT_RANDOM &&

@@ -99,7 +99,7 @@ bool cpti_parser_add_node(struct cpti_parser *parser, unsigned kind, uint16_t *i
         return cpti_parser_too_many(parser, "operators", CPTI_EXPRESSION_NODES_MAX);
     }
     *index = (uint16_t)expression->node_count++;
-    expression->nodes[*index] = (struct cpti_node){
+    expression->nodes[*index] = (struct cpti_expression_node){
         .kind = (uint8_t)kind, .first = NO_NODE, .last = NO_NODE, .next = NO_NODE};
     return true;
 }

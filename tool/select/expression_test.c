@@ -481,7 +481,7 @@ static bool test_node(struct cpti_parser *parser, const struct cpti_test *test,
                       uint16_t *index)
 {
     struct cpti_expression *expression = parser->expression;
-    struct cpti_node *node;
+    struct cpti_expression_node *node;
 
     if (!cpti_parser_add_node(parser, NODE_TEST, index)) {
         return false;

@@ -90,7 +90,8 @@ static cpt_status find_above(const struct tree_maker *maker, uint64_t id,
 {
     *count = 0;
     while (id != CPTI_STACK_ROOT) {
-        const struct cpti_stack *stack = cpti_stacks_find(&maker->query->stacks, id);
+        const struct cpti_store_stack *stack =
+            cpti_stacks_find(&maker->query->stacks, id);
 
         if (stack == NULL) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
@@ -123,8 +124,9 @@ static cpt_status find_node(struct tree_maker *maker, uint64_t id, uint32_t *nod
         *node = cpti_stacks_find(&maker->query->stacks, id)->node;
     }
     for (size_t i = count; i-- > 0 && status == CPT_OK;) {
-        struct cpti_stack *stack = cpti_stacks_find(&maker->query->stacks, above[i]);
-        const struct cpti_stack *parent =
+        struct cpti_store_stack *stack =
+            cpti_stacks_find(&maker->query->stacks, above[i]);
+        const struct cpti_store_stack *parent =
             stack->parent != CPTI_STACK_ROOT
                 ? cpti_stacks_find(&maker->query->stacks, stack->parent)
                 : NULL;
@@ -145,14 +147,14 @@ static cpt_status find_node(struct tree_maker *maker, uint64_t id, uint32_t *nod
 /* --- Groups --- */
 
 /* Two sums, of the low and high limb of @value. */
-static void write_sums(struct cpti_rows *sql, const char *value)
+static void write_sums(struct cpti_packed *sql, const char *value)
 {
     cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))",
                  value, value);
 }
 
 /* The sums of the parts of the cube of @x, from low to high. */
-static void write_cubes(struct cpti_rows *sql, const char *x)
+static void write_cubes(struct cpti_packed *sql, const char *x)
 {
     static const char *const parts[CUBE_PARTS] = {"(c * c * c)",
                                                   "(3 * b * c * c)",
@@ -185,7 +187,7 @@ static void write_cubes(struct cpti_rows *sql, const char *x)
     }
 }
 
-static void write_short_limbs(struct cpti_rows *sql, const char *x)
+static void write_short_limbs(struct cpti_packed *sql, const char *x)
 {
     char text[160];
 
@@ -198,7 +200,7 @@ static void write_short_limbs(struct cpti_rows *sql, const char *x)
     write_sums(sql, text);
 }
 
-static void write_limbs(struct cpti_rows *sql, const char *x)
+static void write_limbs(struct cpti_packed *sql, const char *x)
 {
     char h[64];
     char l[64];
@@ -217,7 +219,7 @@ static void write_limbs(struct cpti_rows *sql, const char *x)
 }
 
 /* The selected requests, with a row for each of their stacks. */
-static void write_source(struct cpti_rows *sql,
+static void write_source(struct cpti_packed *sql,
                          const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
@@ -226,10 +228,10 @@ static void write_source(struct cpti_rows *sql,
     cpti_sql_where(sql, question);
 }
 
-static void write_groups(struct cpti_rows *sql,
+static void write_groups(struct cpti_packed *sql,
                          const struct cpti_store_question *question, bool is_long)
 {
-    void (*write_sums_of)(struct cpti_rows *, const char *) =
+    void (*write_sums_of)(struct cpti_packed *, const char *) =
         is_long ? write_limbs : write_short_limbs;
 
     cpti_sql_add(sql, "SELECT ");
@@ -242,7 +244,7 @@ static void write_groups(struct cpti_rows *sql,
     cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
 }
 
-static void write_times(struct cpti_rows *sql,
+static void write_times(struct cpti_packed *sql,
                         const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "SELECT ");
@@ -252,7 +254,7 @@ static void write_times(struct cpti_rows *sql,
     cpti_sql_add(sql, " FORMAT RowBinary");
 }
 
-static void write_counts(struct cpti_rows *sql,
+static void write_counts(struct cpti_packed *sql,
                          const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "SELECT count(), uniq(w, s_id, s_bucket) FROM (SELECT ");

@@ -36,7 +36,7 @@ static void put(struct writer *writer, unsigned sign, unsigned test)
 /* Writes a test, or the beginning of another node. */
 static void enter(struct writer *writer, uint16_t at)
 {
-    const struct cpti_node *node = &writer->expression->nodes[at];
+    const struct cpti_expression_node *node = &writer->expression->nodes[at];
 
     if (node->kind == NODE_TEST) {
         put(writer, CPTI_SIGN_TEST, node->test);
@@ -55,7 +55,8 @@ static void write_node(struct writer *writer, uint16_t at)
     enter(writer, at);
     while (writer->depth != 0) {
         struct level *level = &writer->levels[writer->depth - 1];
-        const struct cpti_node *node = &writer->expression->nodes[level->node];
+        const struct cpti_expression_node *node =
+            &writer->expression->nodes[level->node];
         const uint16_t child = level->next;
 
         if (child == NO_NODE) {
@@ -77,7 +78,8 @@ size_t cpti_expression_write(const struct cpti_expression *expression,
     struct writer writer = {.expression = expression, .to = to};
 
     for (size_t i = 0; i < expression->term_count; i++) {
-        const struct cpti_node *term = &expression->nodes[expression->terms[i]];
+        const struct cpti_expression_node *term =
+            &expression->nodes[expression->terms[i]];
         const bool is_and = term->kind == NODE_AND;
         uint16_t at = is_and ? term->first : expression->terms[i];
 

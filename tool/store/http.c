@@ -40,8 +40,8 @@ struct cpti_http {
 /* An answer that is being received. */
 struct answer {
     struct cpti_http *http;
-    const struct cpti_http_call *call;
-    struct cpti_rows rest; /* an incomplete row */
+    const struct cpti_store_call *call;
+    struct cpti_packed rest; /* an incomplete row */
     char refusal[REFUSAL_BYTES_MAX];
     size_t refusal_bytes;
     uint64_t bytes; /* received, of any status */
@@ -224,13 +224,14 @@ static cpt_status refuse(struct answer *answer, long code)
 
 /* --- The call --- */
 
-static void add(struct cpti_rows *address, const char *text)
+static void add(struct cpti_packed *address, const char *text)
 {
     cpti_row_bytes(address, text, strlen(text));
 }
 
 static bool write_address(const struct cpti_http *http,
-                          const struct cpti_http_call *call, struct cpti_rows *address)
+                          const struct cpti_store_call *call,
+                          struct cpti_packed *address)
 {
     add(address, http->address);
     add(address, "/?wait_end_of_query=1&database=");
@@ -264,7 +265,7 @@ static bool write_address(const struct cpti_http *http,
 }
 
 /* The statement and its tables as parts of a form; NULL without memory. */
-static curl_mime *make_form(CURL *curl, const struct cpti_http_call *call)
+static curl_mime *make_form(CURL *curl, const struct cpti_store_call *call)
 {
     curl_mime *form = library->mime_init(curl);
     curl_mimepart *part = form != NULL ? library->mime_addpart(form) : NULL;
@@ -288,7 +289,7 @@ static curl_mime *make_form(CURL *curl, const struct cpti_http_call *call)
     return form;
 }
 
-static void set_body(CURL *curl, const struct cpti_http_call *call, curl_mime *form)
+static void set_body(CURL *curl, const struct cpti_store_call *call, curl_mime *form)
 {
     const void *body = call->data != NULL ? call->data : call->statement;
     const size_t bytes = call->data != NULL ? call->bytes : strlen(call->statement);
@@ -302,7 +303,7 @@ static void set_body(CURL *curl, const struct cpti_http_call *call, curl_mime *f
     (void)library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
-static void set_up(const struct cpti_http *http, const struct cpti_http_call *call,
+static void set_up(const struct cpti_http *http, const struct cpti_store_call *call,
                    const char *address, struct answer *answer)
 {
     CURL *curl = http->curl;
@@ -367,11 +368,11 @@ static bool has_reached(CURL *curl, CURLcode result)
            (result != CURLE_COULDNT_CONNECT || number == ECONNRESET);
 }
 
-cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *call,
+cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_store_call *call,
                          struct cpt_error *error)
 {
     struct answer answer = {.http = http, .call = call, .error = error};
-    struct cpti_rows address = {0};
+    struct cpti_packed address = {0};
     curl_mime *form = NULL;
     CURLcode result;
     cpt_status status;
@@ -383,7 +384,7 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
     if (!write_address(http, call, &address) ||
         (call->table_count != 0 && form == NULL)) {
         library->mime_free(form);
-        cpti_rows_deinit(&address);
+        cpti_packed_deinit(&address);
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     set_up(http, call, (const char *)address.data, &answer);
@@ -392,8 +393,8 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
     http->has_reached = has_reached(http->curl, result);
     status = finish(&answer, result);
     library->mime_free(form);
-    cpti_rows_deinit(&address);
-    cpti_rows_deinit(&answer.rest);
+    cpti_packed_deinit(&address);
+    cpti_packed_deinit(&answer.rest);
     return status;
 }
 

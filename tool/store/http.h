@@ -50,7 +50,7 @@ struct cpti_http_table {
 };
 
 /* One statement. */
-struct cpti_http_call {
+struct cpti_store_call {
     const char *database;  /* letters, digits and '_' only */
     const char *statement; /* SQL */
     const void *data;      /* follows the statement, for INSERT */
@@ -76,7 +76,7 @@ struct cpti_http_call {
  * CPT_CORRUPT if the answer ends within a row; CPT_LIMIT if it is too long;
  * CPT_NO_MEMORY; or the status of `rows`. All with a sentence in @error.
  */
-cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *call,
+cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_store_call *call,
                          struct cpt_error *error);
 
 /* "http://127.0.0.1:8123"; borrowed from @http. */

@@ -43,7 +43,7 @@ static cpt_status find_stack(struct cpti_store *store, const struct cpt_path *pa
                                 ? CPTI_STACK_ROOT
                                 : store->times[frame->parent].id;
     struct cpti_stack_time *time = &store->times[index];
-    const struct cpti_stack *known =
+    const struct cpti_store_stack *known =
         cpti_stacks_below(&store->stacks, parent, frame->kind, name);
     cpt_status status = CPT_OK;
     bool is_new;
@@ -111,7 +111,7 @@ static bool is_last(const struct cpt_record *record, size_t index)
 }
 
 /* Adds a value to a column of the attributes. */
-static void put_attribute(struct cpti_rows *row, unsigned column,
+static void put_attribute(struct cpti_packed *row, unsigned column,
                           const struct cpt_attribute *attribute)
 {
     static const struct cpt_bytes none = {"", 0};
@@ -138,7 +138,7 @@ static void put_attribute(struct cpti_rows *row, unsigned column,
     }
 }
 
-static void put_attributes(struct cpti_rows *row, const struct cpt_record *record)
+static void put_attributes(struct cpti_packed *row, const struct cpt_record *record)
 {
     size_t count = 0;
 
@@ -155,7 +155,7 @@ static void put_attributes(struct cpti_rows *row, const struct cpt_record *recor
     }
 }
 
-static void put_times(struct cpti_rows *row, const struct cpti_stack_time *times,
+static void put_times(struct cpti_packed *row, const struct cpti_stack_time *times,
                       size_t frame_count)
 {
     size_t count = 1; /* the empty stack, even without time */
@@ -181,7 +181,7 @@ static void put_times(struct cpti_rows *row, const struct cpti_stack_time *times
 }
 
 /* Adds the columns after identity, source and ordinal, without the stacks. */
-static void put_request(struct cpti_rows *row, const struct cpt_record *record,
+static void put_request(struct cpti_packed *row, const struct cpt_record *record,
                         uint64_t weight)
 {
     cpti_row_text(row, record->service);
@@ -248,10 +248,10 @@ static uint64_t identify(const struct cpti_store *store,
 static void put_stacks(struct cpti_store *store, size_t number, size_t frame_count)
 {
     const uint64_t bit = UINT64_C(1) << number;
-    struct cpti_rows *rows = &store->shards[number].filling.stacks;
+    struct cpti_packed *rows = &store->shards[number].filling.stacks;
 
     for (size_t i = 0; i < frame_count; i++) {
-        struct cpti_stack *stack = &store->stacks.entries[store->times[i].entry];
+        struct cpti_store_stack *stack = &store->stacks.entries[store->times[i].entry];
 
         if ((stack->shards & bit) == 0) {
             stack->shards |= bit;
@@ -274,8 +274,9 @@ static uint32_t month_of(uint64_t start_ns)
 }
 
 /* Adds the current row to @batch. */
-static cpt_status put_row(const struct cpti_store *store, struct cpti_batch *batch,
-                          const struct row_key *key, struct cpt_error *error)
+static cpt_status put_row(const struct cpti_store *store,
+                          struct cpti_store_batch *batch, const struct row_key *key,
+                          struct cpt_error *error)
 {
     struct cpti_row_place place = {.at = batch->requests.bytes, .month = key->month};
 

@@ -33,8 +33,8 @@ bool cpti_marks_needed(const struct cpti_store_question *question)
     return false;
 }
 
-static const struct cpti_stack *parent_of(const struct cpti_stacks *stacks,
-                                          const struct cpti_stack *stack)
+static const struct cpti_store_stack *parent_of(const struct cpti_stacks *stacks,
+                                                const struct cpti_store_stack *stack)
 {
     return stack->parent == CPTI_STACK_ROOT ? NULL
                                             : cpti_stacks_find(stacks, stack->parent);
@@ -43,7 +43,7 @@ static const struct cpti_stack *parent_of(const struct cpti_stacks *stacks,
 /* The service of the nearest frame from @stack upwards that has one. walk_up() has
  * found the chain to be finite. */
 static struct cpt_bytes service_of(const struct cpti_stacks *stacks,
-                                   const struct cpti_stack *stack)
+                                   const struct cpti_store_stack *stack)
 {
     for (; stack != NULL; stack = parent_of(stacks, stack)) {
         const struct cpt_bytes service =
@@ -56,7 +56,8 @@ static struct cpt_bytes service_of(const struct cpti_stacks *stacks,
     return (struct cpt_bytes){NULL, 0};
 }
 
-static bool is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+static bool is_frame(const struct cpti_stacks *stacks,
+                     const struct cpti_store_stack *stack,
                      const struct cpti_store_frame *frame)
 {
     const struct cpt_bytes name = cpt_names_at(stacks->names, stack->name);
@@ -73,7 +74,8 @@ static bool is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *
            memcmp(shown, frame->text.data, bytes) == 0;
 }
 
-static bool ends_with(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+static bool ends_with(const struct cpti_stacks *stacks,
+                      const struct cpti_store_stack *stack,
                       const struct cpti_store_term *term)
 {
     for (size_t i = term->frame_count; i-- > 0;) {
@@ -91,7 +93,7 @@ static cpt_status walk_up(const struct cpti_stacks *stacks, const unsigned char 
                           size_t at, size_t *chain, size_t *count, unsigned char *above,
                           struct cpt_error *error)
 {
-    const struct cpti_stack *stack = &stacks->entries[at];
+    const struct cpti_store_stack *stack = &stacks->entries[at];
 
     *above = OUTSIDE;
     for (*count = 0; stack != NULL; stack = parent_of(stacks, stack)) {
@@ -114,7 +116,7 @@ static cpt_status walk_up(const struct cpti_stacks *stacks, const unsigned char 
 /* Adds the marks of one term. */
 static cpt_status mark(const struct cpti_stacks *stacks,
                        const struct cpti_store_term *term, unsigned char *states,
-                       struct cpti_rows *marks, struct cpt_error *error)
+                       struct cpti_packed *marks, struct cpt_error *error)
 {
     size_t chain[CPT_TREE_DEPTH_MAX];
     size_t count;
@@ -129,7 +131,7 @@ static cpt_status mark(const struct cpti_stacks *stacks,
             return status;
         }
         while (count-- > 0) {
-            const struct cpti_stack *stack = &stacks->entries[chain[count]];
+            const struct cpti_store_stack *stack = &stacks->entries[chain[count]];
 
             if (state == OUTSIDE && ends_with(stacks, stack, term)) {
                 state = WITHIN;

@@ -51,7 +51,7 @@ static cpt_status read_stacks(struct cpti_query *query, struct cpt_error *error)
 cpt_status cpti_query_keep(void *context, const unsigned char *data, size_t bytes,
                            size_t *used, struct cpt_error *error)
 {
-    struct cpti_rows *kept = context;
+    struct cpti_packed *kept = context;
 
     cpti_row_bytes(kept, data, bytes);
     *used = bytes;
@@ -92,7 +92,7 @@ cpt_status cpti_query_run(struct cpti_query *query, cpti_http_rows_fn rows,
 {
     char names[CPTI_TABLES_MAX][16];
     struct cpti_http_table tables[CPTI_TABLES_MAX];
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = query->store->database,
         .statement = cpti_sql_text(&query->sql),
         .tables = tables,
@@ -117,7 +117,7 @@ cpt_status cpti_query_run(struct cpti_query *query, cpti_http_rows_fn rows,
 static cpt_status make_picks(struct cpti_query *query, struct cpt_error *error)
 {
     const struct cpti_store_question *question = query->question;
-    struct cpti_rows *picks = &query->marks[CPTI_TABLES_MAX - 1];
+    struct cpti_packed *picks = &query->marks[CPTI_TABLES_MAX - 1];
 
     for (size_t i = 0; i < question->pick_count; i++) {
         if (question->picks[i].shard == query->shard) {
@@ -163,9 +163,9 @@ static void *run_job(void *context)
 static void end_job(struct job *job)
 {
     cpti_stacks_deinit(&job->query.stacks);
-    cpti_rows_deinit(&job->query.sql);
+    cpti_packed_deinit(&job->query.sql);
     for (size_t i = 0; i < CPTI_TABLES_MAX; i++) {
-        cpti_rows_deinit(&job->query.marks[i]);
+        cpti_packed_deinit(&job->query.marks[i]);
     }
 }
 

@@ -28,9 +28,9 @@ struct cpti_query {
     const struct cpti_store_question *question;
     size_t shard;
     struct cpti_stacks stacks; /* of the shard, if they are needed */
-    struct cpti_rows sql;
-    struct cpti_rows marks[CPTI_TABLES_MAX]; /* the last one: the picks */
-    void *context;                           /* for the shard */
+    struct cpti_packed sql;
+    struct cpti_packed marks[CPTI_TABLES_MAX]; /* the last one: the picks */
+    void *context;                             /* for the shard */
     cpt_status status;
     struct cpt_error error;
 };
@@ -66,7 +66,7 @@ cpt_status cpti_marks_make(struct cpti_query *query, struct cpt_error *error);
 /* Whether a term of @question names stacks. */
 bool cpti_marks_needed(const struct cpti_store_question *question);
 
-/* A cpti_http_rows_fn that appends an answer to the struct cpti_rows @context. */
+/* A cpti_http_rows_fn that appends an answer to the struct cpti_packed @context. */
 cpt_status cpti_query_keep(void *context, const unsigned char *data, size_t bytes,
                            size_t *used, struct cpt_error *error);
 

@@ -32,7 +32,7 @@ struct record_reader {
     struct cpt_attribute attributes[CPT_LOG_ATTRIBUTES_MAX];
 };
 
-static void write_rows(struct cpti_rows *sql,
+static void write_rows(struct cpti_packed *sql,
                        const struct cpti_store_question *question, bool is_all)
 {
     cpti_sql_add(sql, "SELECT id, source, ordinal, service, start_ns, latency_ns, "
@@ -171,12 +171,12 @@ static cpt_status find_frame(const struct record_reader *reader, uint64_t id,
                              uint32_t *frame, struct cpt_error *error)
 {
     const struct cpti_stacks *stacks = &reader->query->stacks;
-    const struct cpti_stack *above[CPT_PATH_DEPTH_MAX];
+    const struct cpti_store_stack *above[CPT_PATH_DEPTH_MAX];
     size_t count = 0;
     cpt_status status = CPT_OK;
 
     for (; id != CPTI_STACK_ROOT; id = above[count - 1]->parent) {
-        const struct cpti_stack *stack = cpti_stacks_find(stacks, id);
+        const struct cpti_store_stack *stack = cpti_stacks_find(stacks, id);
 
         if (stack == NULL || count == CPT_PATH_DEPTH_MAX) {
             return cpt_error_set(error, CPT_CORRUPT, 0,

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-void cpti_rows_deinit(struct cpti_rows *rows)
+void cpti_packed_deinit(struct cpti_packed *rows)
 {
     cpt_alloc_free(NULL, rows->data);
-    *rows = (struct cpti_rows){0};
+    *rows = (struct cpti_packed){0};
 }
 
-void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes)
+void cpti_row_bytes(struct cpti_packed *rows, const void *data, size_t bytes)
 {
     if (rows->has_failed || bytes > SIZE_MAX / 2 - rows->bytes ||
         cpt_alloc_grow(NULL, (void **)&rows->data, &rows->capacity, rows->bytes + bytes,
@@ -28,7 +28,7 @@ void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes)
 }
 
 /* The fast way for numbers, the most frequent values: one copy if there is room. */
-static void put_fixed(struct cpti_rows *rows, uint64_t value, size_t bytes)
+static void put_fixed(struct cpti_packed *rows, uint64_t value, size_t bytes)
 {
     unsigned char data[8];
 
@@ -43,22 +43,22 @@ static void put_fixed(struct cpti_rows *rows, uint64_t value, size_t bytes)
     cpti_row_bytes(rows, data, bytes);
 }
 
-void cpti_row_u8(struct cpti_rows *rows, unsigned value)
+void cpti_row_u8(struct cpti_packed *rows, unsigned value)
 {
     put_fixed(rows, value, 1);
 }
 
-void cpti_row_u16(struct cpti_rows *rows, unsigned value)
+void cpti_row_u16(struct cpti_packed *rows, unsigned value)
 {
     put_fixed(rows, value, 2);
 }
 
-void cpti_row_u64(struct cpti_rows *rows, uint64_t value)
+void cpti_row_u64(struct cpti_packed *rows, uint64_t value)
 {
     put_fixed(rows, value, 8);
 }
 
-void cpti_row_f64(struct cpti_rows *rows, double value)
+void cpti_row_f64(struct cpti_packed *rows, double value)
 {
     uint64_t bits;
 
@@ -66,7 +66,7 @@ void cpti_row_f64(struct cpti_rows *rows, double value)
     put_fixed(rows, bits, 8);
 }
 
-void cpti_row_count(struct cpti_rows *rows, uint64_t count)
+void cpti_row_count(struct cpti_packed *rows, uint64_t count)
 {
     while (count >= 0x80) {
         cpti_row_u8(rows, (unsigned)(count & 0x7f) | 0x80U);
@@ -75,7 +75,7 @@ void cpti_row_count(struct cpti_rows *rows, uint64_t count)
     cpti_row_u8(rows, (unsigned)count);
 }
 
-void cpti_row_text(struct cpti_rows *rows, struct cpt_bytes text)
+void cpti_row_text(struct cpti_packed *rows, struct cpt_bytes text)
 {
     cpti_row_count(rows, text.bytes);
     cpti_row_bytes(rows, text.data, text.bytes);

@@ -17,22 +17,22 @@
 #include <stdbool.h>
 
 /* A growing buffer. Zero is an empty one. */
-struct cpti_rows {
+struct cpti_packed {
     unsigned char *data;
     size_t bytes;
     size_t capacity;
     bool has_failed; /* no memory; nothing more is added */
 };
 
-void cpti_rows_deinit(struct cpti_rows *rows);
+void cpti_packed_deinit(struct cpti_packed *rows);
 
-void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes);
-void cpti_row_u8(struct cpti_rows *rows, unsigned value);
-void cpti_row_u16(struct cpti_rows *rows, unsigned value);
-void cpti_row_u64(struct cpti_rows *rows, uint64_t value);
-void cpti_row_f64(struct cpti_rows *rows, double value);
-void cpti_row_count(struct cpti_rows *rows, uint64_t count);
-void cpti_row_text(struct cpti_rows *rows, struct cpt_bytes text);
+void cpti_row_bytes(struct cpti_packed *rows, const void *data, size_t bytes);
+void cpti_row_u8(struct cpti_packed *rows, unsigned value);
+void cpti_row_u16(struct cpti_packed *rows, unsigned value);
+void cpti_row_u64(struct cpti_packed *rows, uint64_t value);
+void cpti_row_f64(struct cpti_packed *rows, double value);
+void cpti_row_count(struct cpti_packed *rows, uint64_t count);
+void cpti_row_text(struct cpti_packed *rows, struct cpt_bytes text);
 
 /* Each reads a value at *@at, not beyond @end, and moves *@at past it. False if the
  * value is not complete. */

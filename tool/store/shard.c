@@ -51,10 +51,10 @@ static void pause_ms(unsigned ms)
 }
 
 cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *shard,
-                          const char *statement, const struct cpti_rows *rows,
+                          const char *statement, const struct cpti_packed *rows,
                           struct cpt_error *error)
 {
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = store->database,
         .statement = statement,
         .data = rows != NULL ? rows->data : NULL,
@@ -66,8 +66,8 @@ cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *sha
 }
 
 cpt_status cpti_shard_persist(struct cpti_shard *shard,
-                              const struct cpti_http_call *call, unsigned retry_seconds,
-                              struct cpt_error *error)
+                              const struct cpti_store_call *call,
+                              unsigned retry_seconds, struct cpt_error *error)
 {
     const uint64_t until_ns =
         cpt_clock_now_ns(cpt_clock_monotonic()) + retry_seconds * UINT64_C(1000000000);
@@ -94,10 +94,10 @@ cpt_status cpti_shard_persist(struct cpti_shard *shard,
 /* Repeats an INSERT until the shard takes it, refuses it, or the time for retries
  * ends. */
 static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
-                         const char *statement, const struct cpti_rows *rows,
+                         const char *statement, const struct cpti_packed *rows,
                          struct cpt_error *error)
 {
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = store->database,
         .statement = statement,
         .data = rows->data,
@@ -141,7 +141,7 @@ cpt_status cpti_shard_know(struct cpti_shard *shard, const char *database,
 {
     struct echo echo = {.wanted = cpt_clock_unix_ns()}; /* no page contains it */
     char statement[80];
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = database,
         .statement = statement,
         .rows = take_echo,
@@ -182,7 +182,7 @@ static int compare_places(const void *left, const void *right)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-size_t cpti_batch_part(const struct cpti_batch *batch, size_t from)
+size_t cpti_batch_part(const struct cpti_store_batch *batch, size_t from)
 {
     size_t month_count = 1;
     size_t to = from + 1;
@@ -197,9 +197,10 @@ size_t cpti_batch_part(const struct cpti_batch *batch, size_t from)
 }
 
 static cpt_status insert_parts(const struct cpti_store *store, struct cpti_shard *shard,
-                               const struct cpti_batch *batch, struct cpt_error *error)
+                               const struct cpti_store_batch *batch,
+                               struct cpt_error *error)
 {
-    struct cpti_rows part = {0};
+    struct cpti_packed part = {0};
     cpt_status status = CPT_OK;
     size_t to;
 
@@ -214,11 +215,11 @@ static cpt_status insert_parts(const struct cpti_store *store, struct cpti_shard
                      ? cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory")
                      : insert(store, shard, CPTI_INSERT_REQUESTS, &part, error);
     }
-    cpti_rows_deinit(&part);
+    cpti_packed_deinit(&part);
     return status;
 }
 
-void cpti_batch_sort(struct cpti_batch *batch)
+void cpti_batch_sort(struct cpti_store_batch *batch)
 {
     if (batch->row_count != 0) {
         qsort(batch->places, batch->row_count, sizeof *batch->places, compare_places);
@@ -227,7 +228,7 @@ void cpti_batch_sort(struct cpti_batch *batch)
 
 /* Stacks first: a reader of a request then finds the stacks that it names. */
 static cpt_status send_batch(const struct cpti_store *store, struct cpti_shard *shard,
-                             struct cpti_batch *batch, struct cpt_error *error)
+                             struct cpti_store_batch *batch, struct cpt_error *error)
 {
     cpt_status status = insert(store, shard, CPTI_INSERT_STACKS, &batch->stacks, error);
 
@@ -276,7 +277,7 @@ cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *sh
                            struct cpt_error *error)
 {
     const cpt_status status = cpti_shard_wait(shard, error);
-    const struct cpti_batch full = shard->filling;
+    const struct cpti_store_batch full = shard->filling;
     struct cpti_sender *sender;
 
     if (status != CPT_OK) {
@@ -297,12 +298,12 @@ cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *sh
     return send_batch(store, shard, &shard->sending, error);
 }
 
-static void free_batch(struct cpti_batch *batch)
+static void free_batch(struct cpti_store_batch *batch)
 {
-    cpti_rows_deinit(&batch->requests);
-    cpti_rows_deinit(&batch->stacks);
+    cpti_packed_deinit(&batch->requests);
+    cpti_packed_deinit(&batch->stacks);
     cpt_alloc_free(NULL, batch->places);
-    *batch = (struct cpti_batch){.row_count = 0};
+    *batch = (struct cpti_store_batch){.row_count = 0};
 }
 
 void cpti_shard_end(struct cpti_shard *shard)

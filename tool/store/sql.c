@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void cpti_sql_add(struct cpti_rows *sql, const char *format, ...)
+void cpti_sql_add(struct cpti_packed *sql, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -41,13 +41,13 @@ void cpti_sql_add(struct cpti_rows *sql, const char *format, ...)
     cpti_row_bytes(sql, text, (size_t)bytes);
 }
 
-const char *cpti_sql_text(struct cpti_rows *sql)
+const char *cpti_sql_text(struct cpti_packed *sql)
 {
     cpti_row_u8(sql, 0);
     return sql->has_failed ? NULL : (const char *)sql->data;
 }
 
-static void add_hex(struct cpti_rows *sql, const void *data, size_t bytes)
+static void add_hex(struct cpti_packed *sql, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
 
@@ -58,12 +58,12 @@ static void add_hex(struct cpti_rows *sql, const void *data, size_t bytes)
     cpti_sql_add(sql, "')");
 }
 
-void cpti_sql_hex(struct cpti_rows *sql, struct cpt_bytes text)
+void cpti_sql_hex(struct cpti_packed *sql, struct cpt_bytes text)
 {
     add_hex(sql, text.data, text.bytes);
 }
 
-static void add_real(struct cpti_rows *sql, double real)
+static void add_real(struct cpti_packed *sql, double real)
 {
     unsigned char bytes[8];
     uint64_t bits;
@@ -77,7 +77,7 @@ static void add_real(struct cpti_rows *sql, double real)
     cpti_sql_add(sql, ")");
 }
 
-void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *question)
+void cpti_sql_range(struct cpti_packed *sql, const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "start_ns >= %" PRIu64, question->since_ns);
     if (question->until_ns != UINT64_MAX) {
@@ -98,7 +98,7 @@ void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *que
 /* --- The left side of a term --- */
 
 /* Adds the column of a field; of an attribute the column @type. */
-static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term,
+static void add_column(struct cpti_packed *sql, const struct cpti_store_term *term,
                        const char *type)
 {
     static const char *const columns[] = {
@@ -127,7 +127,8 @@ static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term
 }
 
 /* Adds the time that a term compares; of stacks, their sum, by the table of marks. */
-static void add_time(struct cpti_rows *sql, const struct cpti_store_question *question,
+static void add_time(struct cpti_packed *sql,
+                     const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
     if (term->subject == CPTI_SUBJECT_PATH) {
@@ -146,21 +147,21 @@ enum order { LESS, EQUAL, GREATER };
 
 static const char *const order_signs[] = {"<", "=", ">"};
 
-static void add_never(struct cpti_rows *sql)
+static void add_never(struct cpti_packed *sql)
 {
     cpti_sql_add(sql, "0");
 }
 
 /* Compares with an integer. As a literal, -9223372036854775808 would not be one. */
-static void add_integer(struct cpti_rows *sql, const char *sign, int64_t integer)
+static void add_integer(struct cpti_packed *sql, const char *sign, int64_t integer)
 {
     cpti_sql_add(sql, " %s toInt64('%" PRId64 "')", sign, integer);
 }
 
 /* Compares an integer with @real. If @real is whole and fits, it is an integer;
  * otherwise its floor is the last integer below it. */
-static void order_integer_real(struct cpti_rows *sql, enum order order, double real,
-                               void (*column)(struct cpti_rows *, const void *),
+static void order_integer_real(struct cpti_packed *sql, enum order order, double real,
+                               void (*column)(struct cpti_packed *, const void *),
                                const void *context)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
@@ -181,9 +182,9 @@ static void order_integer_real(struct cpti_rows *sql, enum order order, double r
                 (int64_t)whole);
 }
 
-static void order_integer(struct cpti_rows *sql, enum order order,
+static void order_integer(struct cpti_packed *sql, enum order order,
                           const struct cpti_store_value *value,
-                          void (*column)(struct cpti_rows *, const void *),
+                          void (*column)(struct cpti_packed *, const void *),
                           const void *context)
 {
     if (value->number == CPTI_NUMBER_INTEGER) {
@@ -210,7 +211,7 @@ static int real_beside(double real, int64_t integer)
     return ((int64_t)real > integer) - ((int64_t)real < integer);
 }
 
-static void order_real(struct cpti_rows *sql, enum order order,
+static void order_real(struct cpti_packed *sql, enum order order,
                        const struct cpti_store_value *value,
                        const struct cpti_store_term *term)
 {
@@ -238,7 +239,7 @@ static void order_real(struct cpti_rows *sql, enum order order,
 #define PLAIN_INTEGER "^-?[0-9]{1,18}$"
 #define ANY_NUMBER    "^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$"
 
-static void add_matches(struct cpti_rows *sql, const struct cpti_store_term *term,
+static void add_matches(struct cpti_packed *sql, const struct cpti_store_term *term,
                         const char *pattern)
 {
     cpti_sql_add(sql, "match(");
@@ -246,14 +247,14 @@ static void add_matches(struct cpti_rows *sql, const struct cpti_store_term *ter
     cpti_sql_add(sql, ", '%s')", pattern);
 }
 
-static void add_text_integer(struct cpti_rows *sql, const void *term)
+static void add_text_integer(struct cpti_packed *sql, const void *term)
 {
     cpti_sql_add(sql, "toInt64OrZero(");
     add_column(sql, term, "text");
     cpti_sql_add(sql, ")");
 }
 
-static void order_text(struct cpti_rows *sql, enum order order,
+static void order_text(struct cpti_packed *sql, enum order order,
                        const struct cpti_store_value *value,
                        const struct cpti_store_term *term)
 {
@@ -271,7 +272,7 @@ static void order_text(struct cpti_rows *sql, enum order order,
     }
 }
 
-static void order_truth(struct cpti_rows *sql, enum order order,
+static void order_truth(struct cpti_packed *sql, enum order order,
                         const struct cpti_store_value *value,
                         const struct cpti_store_term *term)
 {
@@ -283,12 +284,12 @@ static void order_truth(struct cpti_rows *sql, enum order order,
     cpti_sql_add(sql, " = %d", value->truth);
 }
 
-static void add_attribute_integer(struct cpti_rows *sql, const void *term)
+static void add_attribute_integer(struct cpti_packed *sql, const void *term)
 {
     add_column(sql, term, "integer");
 }
 
-static void begin_type(struct cpti_rows *sql, int type,
+static void begin_type(struct cpti_packed *sql, int type,
                        const struct cpti_store_term *term)
 {
     cpti_sql_add(sql, type == 0 ? "((" : ") OR (");
@@ -296,7 +297,7 @@ static void begin_type(struct cpti_rows *sql, int type,
     cpti_sql_add(sql, " = %d AND (", type);
 }
 
-static void order_attribute(struct cpti_rows *sql, enum order order,
+static void order_attribute(struct cpti_packed *sql, enum order order,
                             const struct cpti_store_value *value,
                             const struct cpti_store_term *term)
 {
@@ -315,7 +316,7 @@ static void order_attribute(struct cpti_rows *sql, enum order order,
 }
 
 /* Whether the id of the trace is @value, or ends so: it has 16 bytes. */
-static void order_trace(struct cpti_rows *sql, const struct cpti_store_value *value)
+static void order_trace(struct cpti_packed *sql, const struct cpti_store_value *value)
 {
     cpti_sql_add(sql,
                  value->text.bytes == 8 ? "substring(trace_id, 9) = " : "trace_id = ");
@@ -323,7 +324,7 @@ static void order_trace(struct cpti_rows *sql, const struct cpti_store_value *va
 }
 
 /* Adds the condition that the left side of @term is in @order to @value. */
-static void add_order(struct cpti_rows *sql, enum order order,
+static void add_order(struct cpti_packed *sql, enum order order,
                       const struct cpti_store_value *value,
                       const struct cpti_store_question *question,
                       const struct cpti_store_term *term)
@@ -356,7 +357,7 @@ static void add_order(struct cpti_rows *sql, enum order order,
 
 /* --- Terms --- */
 
-static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
+static void add_has(struct cpti_packed *sql, const struct cpti_store_term *term)
 {
     if (term->subject == CPTI_SUBJECT_ATTRIBUTE) {
         cpti_sql_add(sql, "has(attributes.key, ");
@@ -368,7 +369,8 @@ static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
     cpti_sql_add(sql, ")");
 }
 
-static void add_list(struct cpti_rows *sql, const struct cpti_store_question *question,
+static void add_list(struct cpti_packed *sql,
+                     const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
     cpti_sql_add(sql, term->relation == CPTI_RELATION_NOT_IN ? "NOT (" : "(");
@@ -379,7 +381,7 @@ static void add_list(struct cpti_rows *sql, const struct cpti_store_question *qu
     cpti_sql_add(sql, ")");
 }
 
-static void add_relation(struct cpti_rows *sql,
+static void add_relation(struct cpti_packed *sql,
                          const struct cpti_store_question *question,
                          const struct cpti_store_term *term)
 {
@@ -407,7 +409,8 @@ static void add_relation(struct cpti_rows *sql,
     }
 }
 
-static void add_term(struct cpti_rows *sql, const struct cpti_store_question *question,
+static void add_term(struct cpti_packed *sql,
+                     const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
     const bool may_be_missing = term->subject == CPTI_SUBJECT_ATTRIBUTE ||
@@ -427,7 +430,7 @@ static void add_term(struct cpti_rows *sql, const struct cpti_store_question *qu
 
 /* --- The condition --- */
 
-static void add_condition(struct cpti_rows *sql,
+static void add_condition(struct cpti_packed *sql,
                           const struct cpti_store_question *question)
 {
     static const char *const signs[] = {
@@ -472,7 +475,7 @@ bool cpti_store_has_undecided(const struct cpti_store_question *question)
     return false;
 }
 
-void cpti_sql_undecided(struct cpti_rows *sql,
+void cpti_sql_undecided(struct cpti_packed *sql,
                         const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "(0");
@@ -495,7 +498,7 @@ void cpti_sql_undecided(struct cpti_rows *sql,
     cpti_sql_add(sql, ")");
 }
 
-void cpti_sql_selected(struct cpti_rows *sql,
+void cpti_sql_selected(struct cpti_packed *sql,
                        const struct cpti_store_question *question)
 {
     if (question->picks != NULL) {
@@ -530,13 +533,14 @@ const char *cpti_sql_root(const struct cpti_store_question *question)
     return question->includes_local_roots ? "1" : "is_local_root = 0";
 }
 
-void cpti_sql_weight(struct cpti_rows *sql, const struct cpti_store_question *question)
+void cpti_sql_weight(struct cpti_packed *sql,
+                     const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "%s AS w",
                  question->weighs_all_one ? "toUInt64(1048576)" : "weight");
 }
 
-void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *question)
+void cpti_sql_where(struct cpti_packed *sql, const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, " WHERE ");
     cpti_sql_range(sql, question);

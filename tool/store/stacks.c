@@ -62,13 +62,13 @@ static uint64_t id_hash(const void *owner, size_t number)
 static uint64_t frame_hash(const void *owner, size_t number)
 {
     const struct cpti_stacks *stacks = owner;
-    const struct cpti_stack *stack = &stacks->entries[number];
+    const struct cpti_store_stack *stack = &stacks->entries[number];
 
     return hash_of_frame(stacks, stack->parent, stack->kind,
                          cpt_names_at(stacks->names, stack->name));
 }
 
-struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id)
+struct cpti_store_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id)
 {
     const struct cpti_hash_index *index = &stacks->by_id;
 
@@ -77,7 +77,7 @@ struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t i
     }
     for (size_t slot = cpti_hash_index_first(index, hash_of_id(stacks, id));
          index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
-        struct cpti_stack *stack = &stacks->entries[index->slots[slot] - 1];
+        struct cpti_store_stack *stack = &stacks->entries[index->slots[slot] - 1];
 
         if (stack->id == id) {
             return stack;
@@ -86,8 +86,9 @@ struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t i
     return NULL;
 }
 
-struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
-                                     unsigned kind, struct cpt_bytes name)
+struct cpti_store_stack *cpti_stacks_below(const struct cpti_stacks *stacks,
+                                           uint64_t parent, unsigned kind,
+                                           struct cpt_bytes name)
 {
     const struct cpti_hash_index *index = &stacks->by_frame;
     size_t slot;
@@ -97,7 +98,7 @@ struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t 
     }
     slot = cpti_hash_index_first(index, hash_of_frame(stacks, parent, kind, name));
     for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
-        struct cpti_stack *stack = &stacks->entries[index->slots[slot] - 1];
+        struct cpti_store_stack *stack = &stacks->entries[index->slots[slot] - 1];
 
         if (stack->parent == parent && stack->kind == kind &&
             cpt_bytes_equal(cpt_names_at(stacks->names, stack->name), name)) {
@@ -135,7 +136,7 @@ cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t par
 {
     cpt_name_id name_id = 0;
     cpt_status status = make_room(stacks);
-    const struct cpti_stack *known;
+    const struct cpti_store_stack *known;
 
     if (name.bytes > CPT_NAME_BYTES_MAX || kind > UINT16_MAX || id == CPTI_STACK_ROOT) {
         return CPT_CORRUPT;
@@ -153,7 +154,7 @@ cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t par
                    ? CPT_OK
                    : CPT_CORRUPT;
     }
-    stacks->entries[stacks->count] = (struct cpti_stack){
+    stacks->entries[stacks->count] = (struct cpti_store_stack){
         .id = id, .parent = parent, .name = name_id, .kind = (uint16_t)kind};
     cpti_hash_index_put(&stacks->by_id, hash_of_id(stacks, id), stacks->count);
     cpti_hash_index_put(&stacks->by_frame, hash_of_frame(stacks, parent, kind, name),

@@ -24,7 +24,7 @@
 /* The empty stack. No other stack has this identity. */
 #define CPTI_STACK_ROOT UINT64_C(0)
 
-struct cpti_stack {
+struct cpti_store_stack {
     uint64_t id;
     uint64_t parent;
     cpt_name_id name;
@@ -35,7 +35,7 @@ struct cpti_stack {
 
 /* A table of stacks. Zero is an empty one. */
 struct cpti_stacks {
-    struct cpti_stack *entries;
+    struct cpti_store_stack *entries;
     size_t count;
     size_t capacity;
     struct cpti_hash_index by_id;
@@ -49,12 +49,14 @@ void cpti_stacks_deinit(struct cpti_stacks *stacks);
 uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name);
 
 /* The entry with @id, or NULL. Valid until an entry is added. */
-struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id);
+struct cpti_store_stack *cpti_stacks_find(const struct cpti_stacks *stacks,
+                                          uint64_t id);
 
 /* The entry below @parent with @kind and @name, or NULL. Saves the hash of
  * cpti_stack_id(). */
-struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
-                                     unsigned kind, struct cpt_bytes name);
+struct cpti_store_stack *cpti_stacks_below(const struct cpti_stacks *stacks,
+                                           uint64_t parent, unsigned kind,
+                                           struct cpt_bytes name);
 
 /* Adds a stack; sets *@is_new if it was not there. CPT_OK; CPT_CORRUPT if @id already
  * has another meaning; CPT_LIMIT; CPT_NO_MEMORY. */

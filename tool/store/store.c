@@ -173,7 +173,7 @@ void cpti_store_close(struct cpti_store *store)
         cpti_http_free(store->shards[i].http);
     }
     cpti_stacks_deinit(&store->stacks);
-    cpti_rows_deinit(&store->row);
+    cpti_packed_deinit(&store->row);
     cpt_alloc_free(NULL, store->times);
     cpt_alloc_free(NULL, store->shards);
     cpt_alloc_free(NULL, store);
@@ -209,7 +209,7 @@ static cpt_status take_count(void *context, const unsigned char *data, size_t by
 static cpt_status has_ordinal(const struct cpti_store *store, struct cpti_shard *shard,
                               uint64_t *count, struct cpt_error *error)
 {
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = store->database,
         .statement = CPTI_HAS_ORDINAL,
         .rows = take_count,
@@ -245,7 +245,7 @@ static cpt_status create_on(const struct cpti_store *store, struct cpti_shard *s
 {
     static const char *const tables[] = {CPTI_TABLE_STACKS, CPTI_TABLE_REQUESTS};
     char statement[64 + CPTI_STORE_NAME_BYTES_MAX];
-    const struct cpti_http_call call = {
+    const struct cpti_store_call call = {
         .database = "default", /* the store's own may not exist yet */
         .statement = statement,
         .timeout_seconds = CPTI_STATEMENT_SECONDS,

@@ -25,9 +25,9 @@ struct cpti_row_place {
 };
 
 /* Rows that are sent together. */
-struct cpti_batch {
-    struct cpti_rows requests;
-    struct cpti_rows stacks; /* the stacks that the requests need */
+struct cpti_store_batch {
+    struct cpti_packed requests;
+    struct cpti_packed stacks; /* the stacks that the requests need */
     struct cpti_row_place *places;
     size_t row_count;
     size_t place_capacity;
@@ -35,9 +35,10 @@ struct cpti_batch {
 
 struct cpti_shard {
     struct cpti_http *http;
-    bool is_known;             /* it has answered as ClickHouse does */
-    struct cpti_batch filling; /* not sent yet */
-    struct cpti_batch sending; /* only the sender's thread uses it while it runs */
+    bool is_known;                   /* it has answered as ClickHouse does */
+    struct cpti_store_batch filling; /* not sent yet */
+    struct cpti_store_batch
+        sending; /* only the sender's thread uses it while it runs */
     struct cpti_sender *sender;
 };
 
@@ -57,17 +58,17 @@ struct cpti_store {
     size_t batch_rows;
     bool keeps_copies;
     struct cpti_stacks stacks; /* the loaded ones, with the shards that know each */
-    struct cpti_rows row; /* of one request; scratch of load.c, like the next two */
+    struct cpti_packed row; /* of one request; scratch of load.c, like the next two */
     struct cpti_stack_time *times;
     size_t time_capacity;
 };
 
 /* Sorts the rows of @batch by partition. */
-void cpti_batch_sort(struct cpti_batch *batch);
+void cpti_batch_sort(struct cpti_store_batch *batch);
 
 /* The end of the part of a sorted batch that begins at row @from and fits one
  * INSERT. */
-size_t cpti_batch_part(const struct cpti_batch *batch, size_t from);
+size_t cpti_batch_part(const struct cpti_store_batch *batch, size_t from);
 
 /* Waits for the batch under way, then sends shard->filling on a thread of its own.
  * CPT_OK, or the error of the batch before; see cpti_store_load_add(). */
@@ -86,8 +87,8 @@ void cpti_shard_end(struct cpti_shard *shard);
  * wrong. Errors as of cpti_http_run().
  */
 cpt_status cpti_shard_persist(struct cpti_shard *shard,
-                              const struct cpti_http_call *call, unsigned retry_seconds,
-                              struct cpt_error *error);
+                              const struct cpti_store_call *call,
+                              unsigned retry_seconds, struct cpt_error *error);
 
 /* Asks @shard, in @database, to repeat a number, unless it did so before: whatever else
  * listens there, and takes each statement with "200 OK", does not. Retries as above. */
@@ -97,7 +98,7 @@ cpt_status cpti_shard_know(struct cpti_shard *shard, const char *database,
 /* Runs @statement, which has no answer, on @shard; unless @rows is NULL, they follow
  * the statement. Errors as of cpti_http_run(). */
 cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *shard,
-                          const char *statement, const struct cpti_rows *rows,
+                          const char *statement, const struct cpti_packed *rows,
                           struct cpt_error *error);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* A kind of question: how to write it and how to read its rows. */
 struct survey {
-    void (*write)(struct cpti_rows *sql, const struct cpti_store_question *question,
+    void (*write)(struct cpti_packed *sql, const struct cpti_store_question *question,
                   const void *detail);
     const void *detail;
     /* Reads a row at *@at and passes it on. CPT_TRUNCATED if it is not complete. */
@@ -24,7 +24,7 @@ struct survey {
 
 struct answer {
     const struct survey *survey;
-    struct cpti_rows rows;
+    struct cpti_packed rows;
 };
 
 static cpt_status survey_shard(struct cpti_query *query, struct cpt_error *error)
@@ -70,7 +70,7 @@ static cpt_status survey_all(const struct cpti_store *store,
         if (status == CPT_OK) {
             status = read_rows(&answers[i], i, error);
         }
-        cpti_rows_deinit(&answers[i].rows);
+        cpti_packed_deinit(&answers[i].rows);
     }
     return status;
 }
@@ -82,7 +82,7 @@ struct service_visitor {
     void *context;
 };
 
-static void write_services(struct cpti_rows *sql,
+static void write_services(struct cpti_packed *sql,
                            const struct cpti_store_question *question,
                            const void *detail)
 {
@@ -137,7 +137,7 @@ cpt_status cpti_store_survey(
 
 /* --- Keys --- */
 
-static void write_has_key(struct cpti_rows *sql,
+static void write_has_key(struct cpti_packed *sql,
                           const struct cpti_store_question *question,
                           const void *detail)
 {
@@ -185,7 +185,7 @@ struct weight_visitor {
     void *context;
 };
 
-static void write_weights(struct cpti_rows *sql,
+static void write_weights(struct cpti_packed *sql,
                           const struct cpti_store_question *question,
                           const void *detail)
 {
@@ -245,7 +245,7 @@ struct place_visitor {
     void *context;
 };
 
-static void write_sources(struct cpti_rows *sql,
+static void write_sources(struct cpti_packed *sql,
                           const struct cpti_store_question *question,
                           const void *detail)
 {
@@ -269,7 +269,7 @@ static cpt_status read_source(const unsigned char **at, const unsigned char *end
     return visitor->visit_source(visitor->context, name, hash);
 }
 
-static void write_places(struct cpti_rows *sql,
+static void write_places(struct cpti_packed *sql,
                          const struct cpti_store_question *question, const void *detail)
 {
     (void)detail;

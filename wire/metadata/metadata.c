@@ -37,7 +37,7 @@ _Static_assert(LAST_COLUMN_TAG - FIRST_COLUMN_TAG + 1 == CPTI_COLUMN_COUNT,
 _Static_assert(FIRST_COLUMN_TAG + CPTI_LABEL_KEY == cpt_CriticalPath_label_key_tag,
                "the columns stand in the order of metadata.proto");
 
-void cpti_message_deinit(struct cpti_message *message)
+void cpti_message_deinit(struct cpti_form_message *message)
 {
     cpt_alloc_free(message->alloc, message->names);
     for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
@@ -47,7 +47,7 @@ void cpti_message_deinit(struct cpti_message *message)
 
 /* A message being read, and its limits. */
 struct reading {
-    struct cpti_message *message;
+    struct cpti_form_message *message;
     const struct cpt_metadata_decode_options *limits;
     const unsigned char *data;
     size_t bytes;
@@ -107,7 +107,7 @@ static const char *column_things(unsigned index)
 static cpt_status add_number(const struct reading *reading, unsigned index,
                              uint64_t value, uint64_t offset)
 {
-    struct cpti_column *column = &reading->message->columns[index];
+    struct cpti_form_column *column = &reading->message->columns[index];
     const size_t count_max = column_count_max(reading->limits, index);
     cpt_status status = CPT_OK;
 
@@ -153,7 +153,7 @@ static cpt_status read_number(const struct reading *reading, pb_istream_t *strea
 static cpt_status reserve_numbers(const struct reading *reading, unsigned index,
                                   const unsigned char *at, const unsigned char *end)
 {
-    struct cpti_column *column = &reading->message->columns[index];
+    struct cpti_form_column *column = &reading->message->columns[index];
     const size_t count_max = column_count_max(reading->limits, index);
     size_t count = column->count;
 
@@ -172,7 +172,7 @@ static const unsigned char *take_numbers(const struct reading *reading, unsigned
                                          const unsigned char *at,
                                          const unsigned char *end)
 {
-    struct cpti_column *column = &reading->message->columns[index];
+    struct cpti_form_column *column = &reading->message->columns[index];
     const size_t count_max = column_count_max(reading->limits, index);
     const size_t room = column->capacity < count_max ? column->capacity : count_max;
     const uint64_t value_max = column_value_max(index);
@@ -246,7 +246,7 @@ static cpt_status read_column(const struct reading *reading, pb_istream_t *strea
 static bool take_names(struct reading *reading, pb_istream_t *stream)
 {
     enum { NAME_KEY = cpt_CriticalPath_name_tag << 3 | PB_WT_STRING };
-    struct cpti_message *message = reading->message;
+    struct cpti_form_message *message = reading->message;
     const unsigned char *start = reading->data + (reading->bytes - stream->bytes_left);
     const unsigned char *end = reading->data + reading->bytes;
     const unsigned char *at = start;
@@ -268,7 +268,7 @@ _Static_assert(CPT_NAME_BYTES_MAX >= 0x7f, "a name that take_names() takes fits"
 
 static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
 {
-    struct cpti_message *message = reading->message;
+    struct cpti_form_message *message = reading->message;
     const uint64_t start = reading->bytes - stream->bytes_left;
     uint64_t bytes = 0;
     cpt_status status = CPT_OK;
@@ -317,7 +317,7 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
 }
 
 /* Sets the field @tag of one number. */
-static void set_scalar(struct cpti_message *message, uint32_t tag, uint64_t value)
+static void set_scalar(struct cpti_form_message *message, uint32_t tag, uint64_t value)
 {
     switch (tag) {
     case cpt_CriticalPath_version_tag:
@@ -405,7 +405,7 @@ static cpt_status read_field(struct reading *reading, pb_istream_t *stream,
 }
 
 /* Checks the fields of one number. */
-static cpt_status check_scalars(const struct cpti_message *message,
+static cpt_status check_scalars(const struct cpti_form_message *message,
                                 struct cpt_error *error)
 {
     if (message->version == 0) {
@@ -421,7 +421,7 @@ static cpt_status check_scalars(const struct cpti_message *message,
     return CPT_OK;
 }
 
-cpt_status cpti_message_read(struct cpti_message *message, const void *data,
+cpt_status cpti_message_read(struct cpti_form_message *message, const void *data,
                              size_t bytes,
                              const struct cpt_metadata_decode_options *limits,
                              struct cpt_error *error)
@@ -452,7 +452,7 @@ cpt_status cpti_message_read(struct cpti_message *message, const void *data,
 }
 
 /* Takes the value of a field that is a number beside the columns, and skips others. */
-static bool peek_field(struct cpti_message *message, pb_istream_t *stream,
+static bool peek_field(struct cpti_form_message *message, pb_istream_t *stream,
                        pb_wire_type_t wire_type, uint32_t tag)
 {
     uint64_t value = 0;
@@ -471,7 +471,7 @@ cpt_status cpt_metadata_peek(const void *data, size_t bytes,
                              struct cpt_metadata_summary *summary,
                              struct cpt_error *error)
 {
-    struct cpti_message message = {0};
+    struct cpti_form_message message = {0};
     pb_istream_t stream = pb_istream_from_buffer(data, bytes);
     const struct reading reading = {
         .message = &message, .bytes = bytes, .error = error};

@@ -60,7 +60,7 @@ enum {
 };
 
 /* Numbers of one field. */
-struct cpti_column {
+struct cpti_form_column {
     uint64_t *values;
     size_t count;
     size_t capacity;
@@ -68,7 +68,7 @@ struct cpti_column {
 };
 
 /* metadata.proto in memory. */
-struct cpti_message {
+struct cpti_form_message {
     const struct cpt_alloc *alloc;
     unsigned version;
     unsigned flags;
@@ -80,12 +80,12 @@ struct cpti_message {
     size_t name_count;
     size_t name_capacity;
     uint64_t name_offset; /* of the first name in the message */
-    struct cpti_column columns[CPTI_COLUMN_COUNT];
+    struct cpti_form_column columns[CPTI_COLUMN_COUNT];
 };
 
 /* --- metadata.c: bytes -> message --- */
 
-void cpti_message_deinit(struct cpti_message *message);
+void cpti_message_deinit(struct cpti_form_message *message);
 
 /*
  * Reads @bytes at @data into @message, which is zeroed except for its alloc. @limits,
@@ -93,7 +93,7 @@ void cpti_message_deinit(struct cpti_message *message);
  *
  * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY. Deinit it in any case.
  */
-cpt_status cpti_message_read(struct cpti_message *message, const void *data,
+cpt_status cpti_message_read(struct cpti_form_message *message, const void *data,
                              size_t bytes,
                              const struct cpt_metadata_decode_options *limits,
                              struct cpt_error *error);

@@ -90,19 +90,20 @@ cpt_status cpt_metadata_encode(const struct cpt_path *path,
 /* --- Message to path --- */
 
 /* Number @row of a column that may end early. */
-static uint64_t value_at(const struct cpti_message *message, unsigned index, size_t row)
+static uint64_t value_at(const struct cpti_form_message *message, unsigned index,
+                         size_t row)
 {
-    const struct cpti_column *column = &message->columns[index];
+    const struct cpti_form_column *column = &message->columns[index];
 
     return row < column->count ? column->values[row] : 0;
 }
 
 /* Refuses a column whose length does not match that of the @base column. */
-static cpt_status check_rows(const struct cpti_message *message, unsigned base,
+static cpt_status check_rows(const struct cpti_form_message *message, unsigned base,
                              unsigned index, struct cpt_error *error)
 {
     const size_t row_count = message->columns[base].count;
-    const struct cpti_column *column = &message->columns[index];
+    const struct cpti_form_column *column = &message->columns[index];
     const bool may_be_short =
         index == CPTI_FRAME_KIND || index == CPTI_LABEL_IS_NAME ||
         index == CPTI_SEGMENT_DRAG ||
@@ -116,7 +117,7 @@ static cpt_status check_rows(const struct cpti_message *message, unsigned base,
     return CPT_OK;
 }
 
-static cpt_status check_columns(const struct cpti_message *message,
+static cpt_status check_columns(const struct cpti_form_message *message,
                                 struct cpt_error *error)
 {
     for (unsigned i = 0; i < CPTI_COLUMN_COUNT; i++) {
@@ -137,12 +138,13 @@ static cpt_status check_columns(const struct cpti_message *message,
     return CPT_OK;
 }
 
-static struct cpt_bytes name_at(const struct cpti_message *message, uint64_t number)
+static struct cpt_bytes name_at(const struct cpti_form_message *message,
+                                uint64_t number)
 {
     return number == 0 ? (struct cpt_bytes){"", 0} : message->names[number - 1];
 }
 
-static cpt_status check_frame(const struct cpti_message *message, size_t row,
+static cpt_status check_frame(const struct cpti_form_message *message, size_t row,
                               struct cpt_error *error)
 {
     const uint64_t distance = value_at(message, CPTI_FRAME_PARENT, row);
@@ -170,7 +172,7 @@ static cpt_status check_frame(const struct cpti_message *message, size_t row,
     return CPT_OK;
 }
 
-static cpt_status add_frames(const struct cpti_message *message, size_t depth_max,
+static cpt_status add_frames(const struct cpti_form_message *message, size_t depth_max,
                              struct cpt_path *path, struct cpt_error *error)
 {
     const size_t frame_count = message->columns[CPTI_FRAME_PARENT].count;
@@ -209,14 +211,14 @@ static cpt_status add_frames(const struct cpti_message *message, size_t depth_ma
 }
 
 /* Whether some segment has more than a frame and a duration. */
-static bool has_rare_columns(const struct cpti_message *message)
+static bool has_rare_columns(const struct cpti_form_message *message)
 {
     return message->columns[CPTI_SEGMENT_FOLDED].count != 0 ||
            message->columns[CPTI_SEGMENT_FLAGS].count != 0 ||
            message->columns[CPTI_SEGMENT_REASON].count != 0;
 }
 
-static cpt_status check_segment(const struct cpti_message *message, size_t row,
+static cpt_status check_segment(const struct cpti_form_message *message, size_t row,
                                 struct cpt_error *error)
 {
     const uint64_t frame = value_at(message, CPTI_SEGMENT_FRAME, row);
@@ -251,7 +253,7 @@ static cpt_status check_segment(const struct cpti_message *message, size_t row,
 }
 
 /* Adds the label in @row to the last segment; skips a label of an unknown key. */
-static cpt_status add_label(const struct cpti_message *message, size_t row,
+static cpt_status add_label(const struct cpti_form_message *message, size_t row,
                             struct cpt_path *path, struct cpt_error *error)
 {
     const uint64_t key = value_at(message, CPTI_LABEL_KEY, row);
@@ -276,7 +278,7 @@ static cpt_status add_label(const struct cpti_message *message, size_t row,
     return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
 }
 
-static cpt_status add_segment(const struct cpti_message *message, size_t row,
+static cpt_status add_segment(const struct cpti_form_message *message, size_t row,
                               struct cpt_path *path, struct cpt_error *error)
 {
     cpt_status status = check_segment(message, row, error);
@@ -302,7 +304,7 @@ static cpt_status add_segment(const struct cpti_message *message, size_t row,
 /* Adds segments that are nothing but a frame and a duration, while they are sound. The
  * count of these becomes *@row; add_segment() refuses the next one. CPT_OK or
  * CPT_NO_MEMORY. */
-static cpt_status add_plain_segments(const struct cpti_message *message,
+static cpt_status add_plain_segments(const struct cpti_form_message *message,
                                      struct cpt_path *path, size_t *row)
 {
     const size_t frame_count = message->columns[CPTI_FRAME_PARENT].count;
@@ -323,7 +325,7 @@ static cpt_status add_plain_segments(const struct cpti_message *message,
 }
 
 /* Adds the segments, each with its labels. */
-static cpt_status add_segments(const struct cpti_message *message,
+static cpt_status add_segments(const struct cpti_form_message *message,
                                struct cpt_path *path, struct cpt_error *error)
 {
     const size_t segment_count = message->columns[CPTI_SEGMENT_FRAME].count;
@@ -357,8 +359,9 @@ static cpt_status add_segments(const struct cpti_message *message,
 }
 
 /* Adds the drags; one above its segment is cut to it, and counted in *@clamped. */
-static cpt_status add_drags(const struct cpti_message *message, struct cpt_path *path,
-                            uint64_t *clamped, struct cpt_error *error)
+static cpt_status add_drags(const struct cpti_form_message *message,
+                            struct cpt_path *path, uint64_t *clamped,
+                            struct cpt_error *error)
 {
     const size_t segment_count = message->columns[CPTI_SEGMENT_FRAME].count;
     uint64_t last_ns = 0;
@@ -389,8 +392,8 @@ static cpt_status add_drags(const struct cpti_message *message, struct cpt_path 
 }
 
 /* A message that was cut down to its sum: one blind spot. */
-static cpt_status add_sum(const struct cpti_message *message, struct cpt_path *path,
-                          struct cpt_error *error)
+static cpt_status add_sum(const struct cpti_form_message *message,
+                          struct cpt_path *path, struct cpt_error *error)
 {
     uint32_t frame = 0;
     cpt_status status = cpt_path_frame_add(
@@ -406,7 +409,7 @@ static cpt_status add_sum(const struct cpti_message *message, struct cpt_path *p
     return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
 }
 
-static cpt_status fill_path(const struct cpti_message *message,
+static cpt_status fill_path(const struct cpti_form_message *message,
                             const struct cpt_metadata_decode_options *options,
                             struct cpt_path *path, struct cpt_error *error)
 {
@@ -457,7 +460,7 @@ cpt_status cpt_metadata_decode(const void *data, size_t bytes,
                                struct cpt_path *path, struct cpt_error *error)
 {
     struct cpt_metadata_decode_options own;
-    struct cpti_message message = {0};
+    struct cpti_form_message message = {0};
     cpt_status status = cpt_options_read(&own, sizeof own, options, error);
 
     assert(cpt_path_frame_count(path) == 0);

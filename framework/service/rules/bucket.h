@@ -14,14 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cpti_bucket {
+struct cpti_rate_limit {
     /* relaxed: nothing else depends on them */
     atomic_uint_least64_t interval_ns; /* between two tokens; 0: no limit */
     atomic_uint_least64_t full_ns;
 };
 
 /* From now on at most @per_second; 0 or less: no limit. */
-static inline void cpti_bucket_set(struct cpti_bucket *bucket, double per_second)
+static inline void cpti_bucket_set(struct cpti_rate_limit *bucket, double per_second)
 {
     const double interval_ns = per_second > 0 ? 1e9 / per_second : 0;
 
@@ -30,14 +30,14 @@ static inline void cpti_bucket_set(struct cpti_bucket *bucket, double per_second
                           memory_order_relaxed);
 }
 
-static inline void cpti_bucket_init(struct cpti_bucket *bucket, double per_second)
+static inline void cpti_bucket_init(struct cpti_rate_limit *bucket, double per_second)
 {
     cpti_bucket_set(bucket, per_second);
     atomic_init(&bucket->full_ns, 0);
 }
 
 /* Takes a token at @now_ns. False: there is none. */
-static inline bool cpti_bucket_take(struct cpti_bucket *bucket, uint64_t now_ns)
+static inline bool cpti_bucket_take(struct cpti_rate_limit *bucket, uint64_t now_ns)
 {
     const uint64_t interval_ns =
         atomic_load_explicit(&bucket->interval_ns, memory_order_relaxed);

@@ -105,7 +105,7 @@ struct cpti_experiment_run {
     /* Of all requests of the service, when last looked at: */
     uint64_t seen_requests;
     uint64_t seen_failures;
-    struct cpti_bucket asked;
+    struct cpti_rate_limit asked;
 };
 
 /* NULL: no memory. @now_ns by the clock of the service. */

@@ -20,8 +20,8 @@
 #define TENANT_IDLE_NS UINT64_C(10000000000)
 #define NS_PER_SECOND  1e9
 
-struct cpti_policy *cpti_policy_new(const struct cpti_rules *rules, uint64_t generation,
-                                    const struct cpt_alloc *alloc)
+struct cpti_policy *cpti_policy_new(const struct cpti_policy_rules *rules,
+                                    uint64_t generation, const struct cpt_alloc *alloc)
 {
     struct cpti_policy *policy = cpt_alloc_zeroed(alloc, sizeof *policy);
 
@@ -70,7 +70,8 @@ static bool matches(const char *pattern, struct cpt_bytes text)
 }
 
 /* The first header of this name decides, in any case of its letters. */
-static bool has_header(const struct cpti_rule *rule, const struct cpti_head *head)
+static bool has_header(const struct cpti_policy_rule *rule,
+                       const struct cpti_head *head)
 {
     const size_t bytes = strlen(rule->header);
 
@@ -99,7 +100,8 @@ static struct cpt_bytes cut(struct cpt_bytes *text, char end)
 
 /* Likewise of the query. It is compared as it came: rules take no memory to undo what
  * is escaped. */
-static bool has_parameter(const struct cpti_rule *rule, const struct cpti_head *head)
+static bool has_parameter(const struct cpti_policy_rule *rule,
+                          const struct cpti_head *head)
 {
     struct cpt_bytes query = head->query;
 
@@ -117,7 +119,7 @@ static bool has_parameter(const struct cpti_rule *rule, const struct cpti_head *
 static bool is_for(const struct cpti_policy *policy, size_t index,
                    const struct cpti_head *head)
 {
-    const struct cpti_rule *rule = &policy->rules.items[index];
+    const struct cpti_policy_rule *rule = &policy->rules.items[index];
 
     return !atomic_load_explicit(&policy->is_over[index], memory_order_relaxed) &&
            matches(rule->method, head->method) && matches(rule->tenant, head->tenant) &&
@@ -194,7 +196,7 @@ static double adapt(struct cpti_tenant *tenant, double rate, uint64_t now_ns)
 }
 
 static void throw_by_rate(struct cpti_policy *policy, size_t index,
-                          const struct cpti_head *head, struct cpti_verdict *verdict)
+                          const struct cpti_head *head, struct cpti_ruling *verdict)
 {
     const double rate = policy->rules.items[index].rate;
     const uint64_t key = key_of(index, head->tenant);
@@ -214,16 +216,16 @@ static void throw_by_rate(struct cpti_policy *policy, size_t index,
 
 /* --- The beginning --- */
 
-struct cpti_verdict cpti_policy_begin(struct cpti_policy *policy,
-                                      const struct cpti_head *head)
+struct cpti_ruling cpti_policy_begin(struct cpti_policy *policy,
+                                     const struct cpti_head *head)
 {
-    struct cpti_verdict verdict = {.probability = head->probability,
-                                   .randomness = head->randomness};
-    const struct cpti_rule *decisive = NULL;
+    struct cpti_ruling verdict = {.probability = head->probability,
+                                  .randomness = head->randomness};
+    const struct cpti_policy_rule *decisive = NULL;
     size_t number = 0;
 
     for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct cpti_rule *rule = &policy->rules.items[i];
+        const struct cpti_policy_rule *rule = &policy->rules.items[i];
 
         if ((!rule->is_keep && decisive != NULL) || !is_for(policy, i, head)) {
             continue;
@@ -290,7 +292,8 @@ static uint64_t time_in(const struct cpt_path *path, const char *name)
     return sum_ns;
 }
 
-static bool has_attribute(const struct cpti_rule *rule, const struct cpti_ended *ended)
+static bool has_attribute(const struct cpti_policy_rule *rule,
+                          const struct cpti_ended *ended)
 {
     for (size_t i = 0; i < ended->attribute_count; i++) {
         const struct cpt_attribute *attribute = &ended->attributes[i];
@@ -303,14 +306,15 @@ static bool has_attribute(const struct cpti_rule *rule, const struct cpti_ended 
     return false;
 }
 
-static bool may_hold(const struct cpti_rule *rule, uint64_t latency_ns, bool is_failed)
+static bool may_hold(const struct cpti_policy_rule *rule, uint64_t latency_ns,
+                     bool is_failed)
 {
     return (!rule->wants_failed || is_failed) &&
            (!rule->has_latency || latency_ns > rule->latency_ns) &&
            (!rule->has_path || latency_ns > rule->path_ns);
 }
 
-static bool holds(const struct cpti_rule *rule, const struct cpti_ended *ended)
+static bool holds(const struct cpti_policy_rule *rule, const struct cpti_ended *ended)
 {
     if (!may_hold(rule, ended->latency_ns, ended->is_failed) ||
         (rule->key[0] != '\0' && !has_attribute(rule, ended))) {
@@ -338,7 +342,7 @@ double cpti_policy_end(const struct cpti_policy *policy, uint32_t keep_rules,
     double probability = 0;
 
     for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct cpti_rule *rule = &policy->rules.items[i];
+        const struct cpti_policy_rule *rule = &policy->rules.items[i];
 
         if ((keep_rules >> i & 1U) != 0 && rule->probability > probability &&
             holds(rule, ended)) {

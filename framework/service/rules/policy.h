@@ -37,7 +37,7 @@ enum {
 };
 
 /* One rule. Empty texts match all. */
-struct cpti_rule {
+struct cpti_policy_rule {
     char name[CPTI_RULE_NAME_BYTES + 1];
     char owner[CPTI_RULE_NAME_BYTES + 1];
     char until[11];  /* "2026-12-31": its last day, in UTC */
@@ -69,8 +69,8 @@ struct cpti_rule {
     char value[CPTI_RULE_TEXT_BYTES + 1];
 };
 
-struct cpti_rules {
-    struct cpti_rule items[CPTI_RULES_MAX];
+struct cpti_policy_rules {
+    struct cpti_policy_rule items[CPTI_RULES_MAX];
     size_t count;
     bool has_consistent;                          /* one of them is */
     char tenant_header[CPTI_RULE_NAME_BYTES + 1]; /* names the tenant; empty: none */
@@ -88,12 +88,12 @@ bool cpti_is_header_name(struct cpt_bytes text);
 
 /* Reads "owner sre; until 2026-12-31; method /api/…; probability 0.1" as rule @name.
  * CPT_OK; CPT_INVALID or CPT_LIMIT with the reason; then @rules is as before. */
-cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
+cpt_status cpti_rule_read(struct cpti_policy_rules *rules, struct cpt_bytes name,
                           struct cpt_bytes text, struct cpt_error *error);
 
 /* Reads "glance_bytes", "whole_rate" or "whole_time". False: @key is none of them.
  * @status: CPT_OK, or CPT_INVALID with the reason. */
-bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
+bool cpti_glance_read(struct cpti_policy_rules *rules, struct cpt_bytes key,
                       struct cpt_bytes text, cpt_status *status,
                       struct cpt_error *error);
 
@@ -122,16 +122,16 @@ struct cpti_policy {
     const struct cpt_alloc *alloc;
     atomic_uint reference_count; /* acq_rel: the last one frees */
     uint64_t generation;
-    struct cpti_rules rules;             /* not changed */
+    struct cpti_policy_rules rules;      /* not changed */
     atomic_bool is_over[CPTI_RULES_MAX]; /* relaxed */
-    struct cpti_bucket whole; /* requests that ask for all, though only … */
-    struct cpti_lock lock;    /* guards tenants */
+    struct cpti_rate_limit whole; /* requests that ask for all, though only … */
+    struct cpti_lock lock;        /* guards tenants */
     struct cpti_tenant tenants[CPTI_TENANTS_MAX + 1]; /* the last one is shared */
 };
 
 /* NULL: no memory. The caller owns a reference. */
-struct cpti_policy *cpti_policy_new(const struct cpti_rules *rules, uint64_t generation,
-                                    const struct cpt_alloc *alloc);
+struct cpti_policy *cpti_policy_new(const struct cpti_policy_rules *rules,
+                                    uint64_t generation, const struct cpt_alloc *alloc);
 void cpti_policy_release(struct cpti_policy *policy);
 
 /* What a head rule is told of a request. */
@@ -148,17 +148,18 @@ struct cpti_head {
     bool has_of_trace;   /* … if it has one */
 };
 
-struct cpti_verdict {
+struct cpti_ruling {
     bool is_hit;
-    double probability;           /* of the hit */
-    uint64_t randomness;          /* R that decided */
-    uint32_t keep_rules;          /* a bit for each rule that may keep it at its end */
-    bool is_shared;               /* its tenant had no place of its own */
-    const struct cpti_rule *rule; /* that decided, of the policy; NULL: none did */
+    double probability;  /* of the hit */
+    uint64_t randomness; /* R that decided */
+    uint32_t keep_rules; /* a bit for each rule that may keep it at its end */
+    bool is_shared;      /* its tenant had no place of its own */
+    const struct cpti_policy_rule
+        *rule; /* that decided, of the policy; NULL: none did */
 };
 
-struct cpti_verdict cpti_policy_begin(struct cpti_policy *policy,
-                                      const struct cpti_head *head);
+struct cpti_ruling cpti_policy_begin(struct cpti_policy *policy,
+                                     const struct cpti_head *head);
 
 /* What a keep rule is told of a request; @path may be NULL. */
 struct cpti_ended {

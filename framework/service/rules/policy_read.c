@@ -240,7 +240,7 @@ static bool read_until(struct cpt_bytes text, uint64_t *end_ns)
 /* --- Clauses --- */
 
 /* ("B: B2") > 50ms */
-static bool read_path(struct cpt_bytes text, struct cpti_rule *rule)
+static bool read_path(struct cpt_bytes text, struct cpti_policy_rule *rule)
 {
     struct cpt_bytes name;
 
@@ -270,7 +270,7 @@ static bool read_pair(struct cpt_bytes text, char key[CPTI_RULE_NAME_BYTES + 1],
 
 /* What a clause says; its bit, or 0: there is no such @word, or -1: it is malformed. */
 static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
-                       struct cpti_rule *rule)
+                       struct cpti_policy_rule *rule)
 {
     bool is_good = false;
     int bit = 0;
@@ -327,7 +327,7 @@ static int read_clause(struct cpt_bytes word, struct cpt_bytes text,
 }
 
 /* Whether the clauses make a rule; else why not. */
-static const char *judge(unsigned saw, struct cpti_rule *rule)
+static const char *judge(unsigned saw, struct cpti_policy_rule *rule)
 {
     rule->wants_failed = (saw & SAW_FAILED) != 0;
     rule->has_latency = (saw & SAW_LATENCY) != 0;
@@ -366,7 +366,7 @@ static int shown(struct cpt_bytes text)
     return (int)(text.bytes < 60 ? text.bytes : 60);
 }
 
-static cpt_status read_clauses(struct cpti_rule *rule, struct cpt_bytes text,
+static cpt_status read_clauses(struct cpti_policy_rule *rule, struct cpt_bytes text,
                                struct cpt_error *error)
 {
     unsigned saw = 0;
@@ -403,10 +403,10 @@ static cpt_status read_clauses(struct cpti_rule *rule, struct cpt_bytes text,
                                           rule->name, reason);
 }
 
-cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
+cpt_status cpti_rule_read(struct cpti_policy_rules *rules, struct cpt_bytes name,
                           struct cpt_bytes text, struct cpt_error *error)
 {
-    struct cpti_rule *rule = NULL;
+    struct cpti_policy_rule *rule = NULL;
     cpt_status status = CPT_OK;
 
     if (rules->count == CPTI_RULES_MAX) {
@@ -436,7 +436,8 @@ cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
 /* --- What callees are asked for --- */
 
 /* What is wrong with @text as "glance_bytes", NULL: nothing. */
-static const char *read_glance_bytes(struct cpti_rules *rules, struct cpt_bytes text)
+static const char *read_glance_bytes(struct cpti_policy_rules *rules,
+                                     struct cpt_bytes text)
 {
     double number = 0;
 
@@ -451,7 +452,8 @@ static const char *read_glance_bytes(struct cpti_rules *rules, struct cpt_bytes 
     return NULL;
 }
 
-static const char *read_whole_rate(struct cpti_rules *rules, struct cpt_bytes text)
+static const char *read_whole_rate(struct cpti_policy_rules *rules,
+                                   struct cpt_bytes text)
 {
     if (rules->whole_rate != 0) {
         return "'whole_rate' is there twice";
@@ -460,7 +462,8 @@ static const char *read_whole_rate(struct cpti_rules *rules, struct cpt_bytes te
                                                : "'whole_rate' is no rate such as 10/s";
 }
 
-static const char *read_whole_time(struct cpti_rules *rules, struct cpt_bytes text)
+static const char *read_whole_time(struct cpti_policy_rules *rules,
+                                   struct cpt_bytes text)
 {
     if (rules->whole_ns != 0) {
         return "'whole_time' is there twice";
@@ -470,7 +473,7 @@ static const char *read_whole_time(struct cpti_rules *rules, struct cpt_bytes te
                : "'whole_time' is no time such as 60s";
 }
 
-bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
+bool cpti_glance_read(struct cpti_policy_rules *rules, struct cpt_bytes key,
                       struct cpt_bytes text, cpt_status *status,
                       struct cpt_error *error)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* In place of place_get.c: nothing is asked here. */
-cpt_status cpti_place_get(const struct cpti_place *place, const struct cpti_get *get,
+cpt_status cpti_place_get(const struct cpti_peer *place, const struct cpti_get *get,
                           char **body, size_t *bytes, struct cpt_error *error)
 {
     (void)place;

@@ -412,7 +412,7 @@ static void test_rules_are_read(void)
         {"failed; graph 1", CPT_INVALID},
         {"latency > 5ms; drag 1", CPT_INVALID},
     };
-    struct cpti_rules *rules = cpt_alloc_zeroed(NULL, sizeof *rules);
+    struct cpti_policy_rules *rules = cpt_alloc_zeroed(NULL, sizeof *rules);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(rules);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

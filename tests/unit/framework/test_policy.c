@@ -14,7 +14,7 @@
 
 #define OWNED "owner sre; until 2099-12-31; "
 
-static struct cpti_rules rules;
+static struct cpti_policy_rules rules;
 
 static cpt_status rule_read(const char *name, const char *text)
 {
@@ -30,7 +30,7 @@ static cpt_status rule_read(const char *name, const char *text)
 
 static void test_rules_that_are_read(void)
 {
-    const struct cpti_rule *rule = NULL;
+    const struct cpti_policy_rule *rule = NULL;
 
     memset(&rules, 0, sizeof rules);
     CU_ASSERT_EQUAL(rule_read("a",
@@ -244,7 +244,7 @@ static void test_rate_is_unbiased(void)
                                                cpt_bytes_of(i % 2 == 0 ? "a" : "b"),
                                            .now_ns = now_ns,
                                            .randomness = next_random(&state) >> 8};
-            const struct cpti_verdict verdict = cpti_policy_begin(policy, &head);
+            const struct cpti_ruling verdict = cpti_policy_begin(policy, &head);
 
             latencies[i] = (float)((is_burst ? 30 : 10) * (0.5 + unit(&state)));
             kept_with[i] = verdict.is_hit ? (float)verdict.probability : 0;
@@ -274,7 +274,7 @@ static void test_keeping_is_unbiased(void)
             const struct cpti_head head = {.now_ns = 1,
                                            .probability = 0.01,
                                            .randomness = next_random(&state) >> 8};
-            const struct cpti_verdict verdict = cpti_policy_begin(policy, &head);
+            const struct cpti_ruling verdict = cpti_policy_begin(policy, &head);
             const double ms = 10 - 8 * log(1 - unit(&state));
             const struct cpti_ended ended = {.latency_ns = (uint64_t)(ms * 1e6),
                                              .is_failed = unit(&state) < ms / 500};

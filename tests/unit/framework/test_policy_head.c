@@ -10,7 +10,7 @@
 
 #define OWNED "owner sre; until 2099-12-31; "
 
-static struct cpti_rules rules;
+static struct cpti_policy_rules rules;
 
 static cpt_status rule_read(const char *name, const char *text)
 {

@@ -246,7 +246,7 @@ static void test_lost_spans_are_counted(void)
 /* Spans of A are written, but no paths; a rule keeps those with @clause. */
 static void ask_with_rule(const char *clause)
 {
-    struct cpti_rules *rules = cpt_alloc_zeroed(NULL, sizeof *rules);
+    struct cpti_policy_rules *rules = cpt_alloc_zeroed(NULL, sizeof *rules);
     struct cpt_service_options options = never;
     struct cpti_policy *policy = NULL;
     char text[128];

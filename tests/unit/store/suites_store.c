@@ -43,7 +43,7 @@ static void test_sha256(void)
 
 static void test_rows_read_as_they_were_written(void)
 {
-    struct cpti_rows rows = {0};
+    struct cpti_packed rows = {0};
     const unsigned char *at;
     struct cpt_bytes text;
     uint64_t number = 0;
@@ -65,7 +65,7 @@ static void test_rows_read_as_they_were_written(void)
     CU_ASSERT_TRUE(cpti_row_get_text(&at, rows.data + rows.bytes, &text));
     CU_ASSERT_EQUAL(text.bytes, sizeof name);
     CU_ASSERT_PTR_EQUAL(at, rows.data + rows.bytes);
-    cpti_rows_deinit(&rows);
+    cpti_packed_deinit(&rows);
 }
 
 /* A length that never ends, and one that exceeds all memory. */
@@ -129,7 +129,7 @@ static void test_values_in_sql(void)
         .signs = &part,
         .sign_count = 1,
     };
-    struct cpti_rows sql = {0};
+    struct cpti_packed sql = {0};
     const char *text;
 
     cpti_sql_range(&sql, &question);
@@ -144,7 +144,7 @@ static void test_values_in_sql(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(text, " = unhex('27204F522031202D2D')"));
     CU_ASSERT_PTR_NULL(strstr(text, "--"));
     CU_ASSERT_PTR_NULL(strchr(text, '\\'));
-    cpti_rows_deinit(&sql);
+    cpti_packed_deinit(&sql);
 }
 
 static void test_stacks_are_found_by_what_they_are(void)
@@ -176,7 +176,7 @@ static void test_batches_of_many_months_go_in_parts(void)
 {
     enum { ROWS = 1000 };
     struct cpti_row_place places[ROWS];
-    struct cpti_batch batch = {.places = places, .row_count = ROWS};
+    struct cpti_store_batch batch = {.places = places, .row_count = ROWS};
 
     for (size_t i = 0; i < ROWS; i++) {
         places[i] = (struct cpti_row_place){i, i + 1, (uint32_t)(i * 7 % 181)};
@@ -193,7 +193,7 @@ static void test_batches_of_many_months_go_in_parts(void)
     CU_ASSERT_EQUAL(cpti_batch_part(&batch, 0), 1);
 }
 
-static const char *written(struct cpti_rows *sql,
+static const char *written(struct cpti_packed *sql,
                            const struct cpti_store_question *question)
 {
     sql->bytes = 0;
@@ -214,7 +214,7 @@ static void test_numbers_in_sql(void)
     const struct cpti_condition_sign part = {CPTI_SIGN_TEST, 0};
     const struct cpti_store_question question = {
         .terms = &term, .term_count = 1, .signs = &part, .sign_count = 1};
-    struct cpti_rows sql = {0};
+    struct cpti_packed sql = {0};
 
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " <= toInt64('2')"));
     value.real = -2.5;
@@ -233,7 +233,7 @@ static void test_numbers_in_sql(void)
     CU_ASSERT_FALSE(cpti_store_has_undecided(&question));
     value.reads_texts = 1;
     CU_ASSERT_TRUE(cpti_store_has_undecided(&question));
-    cpti_rows_deinit(&sql);
+    cpti_packed_deinit(&sql);
 }
 
 static CU_TestInfo store_tests[] = {
