@@ -205,12 +205,13 @@ static int head(const void *context)
     return CPTI_EXIT_DONE;
 }
 
-static void foot(const void *context)
+static void foot(const void *context, size_t row_max)
 {
     const struct cpti_experiment_rows *rows = context;
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
 
+    (void)row_max;
     if (compared != 0) {
         (void)printf(
             "frames that agree with the prediction: %zu of %zu; graphs: %" PRIu64 "\n",

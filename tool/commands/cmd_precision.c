@@ -8,7 +8,7 @@
  * that do so most often.
  */
 #include "tool/base/amounts.h"
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/requests/log_walk.h"
 #include "tool/base/output.h"
 #include "tool/table/relation.h"
@@ -47,7 +47,9 @@ struct precision {
     const struct cpt_tree *all;   /* the requests, by stack */
     struct cpt_false_rows *cells; /* by count, then threshold */
     double *deviations_ns;        /* of the nodes of the sample */
-    uint32_t *node_counts; /* for the first count and threshold; NULL if not tried */
+    uint32_t *node_counts;  /* for the first count and threshold; NULL if not tried */
+    struct chance *chances; /* the rows */
+    size_t chance_count;
 };
 
 /* --- Options --- */
@@ -173,9 +175,9 @@ static int try_all(struct precision *precision)
 /* --- Rows that vary most --- */
 
 struct chance {
-    double chance;
-    uint32_t node;
-    uint32_t place; /* of the node in the order by name */
+    double chance;  /* in the last row of a table, their mean */
+    uint32_t node;  /* CPT_TREE_NONE: that last row, of those that are left out */
+    uint32_t place; /* of the node in the order by name; there, how many they are */
 };
 
 static int by_chance(const void *left, const void *right)
@@ -189,18 +191,6 @@ static int by_chance(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The rows that are left out because of --max-bytes. */
-struct rest {
-    size_t count;
-    double mean_ns;
-};
-
-/* The context of rows. */
-struct chances {
-    const struct precision *precision;
-    struct rest rest;
-};
-
 static double observed_chance(const struct precision *precision, uint32_t node)
 {
     return precision->node_counts == NULL
@@ -212,8 +202,7 @@ enum { STACK, KIND, MEAN, DEVIATION, OBSERVED };
 
 static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const struct precision *precision =
-        ((const struct chances *)asked->context)->precision;
+    const struct precision *precision = asked->context;
 
     cpti_by_stack_json(json, cpt_sample_tree(precision->sample),
                        ((const struct chance *)asked->row)->node, precision->by);
@@ -221,22 +210,22 @@ static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 
 static struct cpti_cell get(const struct cpti_asked *asked)
 {
-    const struct chances *chances = asked->context;
-    const struct precision *precision = chances->precision;
+    const struct precision *precision = asked->context;
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    const uint32_t node = ((const struct chance *)asked->row)->node;
+    const struct chance *row = asked->row;
+    const uint32_t node = row->node;
 
     switch (asked->what) {
     case STACK:
         return node == CPT_TREE_NONE
-                   ? cpti_cell_format(asked, "(%zu more row%s)", chances->rest.count,
-                                      chances->rest.count == 1 ? "" : "s")
+                   ? cpti_cell_format(asked, "(%" PRIu32 " more row%s)", row->place,
+                                      row->place == 1 ? "" : "s")
                    : cpti_by_cell(asked, tree, node, precision->by);
     case KIND:
         return cpti_kind_cell(tree, node);
     case MEAN:
         return cpti_cell_number(node == CPT_TREE_NONE
-                                    ? chances->rest.mean_ns
+                                    ? row->chance
                                     : cpt_stats_of(tree, node).self.mean_ns);
     case DEVIATION:
         return cpti_cell_number(precision->deviations_ns[node]);
@@ -264,19 +253,15 @@ static const struct cpti_column columns[] = {
 static const struct cpti_relation relation = {
     "rows", columns, "predicted,observed,mean_ns,deviation_ns,stack"};
 
-/* The nodes, the one most likely to differ first; the caller frees them. NULL without
- * memory. */
-static struct chance *sort_chances(const struct precision *precision, size_t *count)
+/* Fills in the nodes, the one most likely to differ first. false without memory. */
+static bool sort_chances(struct precision *precision)
 {
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
     struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
-    struct chance *chances =
-        walk != NULL ? calloc(cpt_tree_node_count(tree), sizeof *chances) : NULL;
+    const size_t count = cpt_tree_node_count(tree) - 1;
+    struct chance *chances = walk != NULL ? calloc(count + 1, sizeof *chances) : NULL;
 
-    const struct chances rows = {precision, {0}};
-
-    *count = cpt_tree_node_count(tree) - 1;
-    for (uint32_t i = 1; chances != NULL && i < cpt_tree_node_count(tree); i++) {
+    for (uint32_t i = 1; chances != NULL && i <= count; i++) {
         const uint32_t node = cpt_tree_walk_row(walk, i)->node;
 
         chances[i - 1] =
@@ -286,25 +271,25 @@ static struct chance *sort_chances(const struct precision *precision, size_t *co
     }
     cpt_tree_walk_free(walk);
     if (chances != NULL) {
-        qsort(chances, *count, sizeof *chances, by_chance);
-        cpti_relation_sort(&precision->shown, chances, *count, sizeof *chances, &rows);
-        *count = *count < precision->rows_max ? *count : precision->rows_max;
+        qsort(chances, count, sizeof *chances, by_chance);
+        cpti_relation_sort(&precision->shown, chances, count, sizeof *chances,
+                           precision);
     }
-    return chances;
+    precision->chances = chances;
+    precision->chance_count = count < precision->rows_max ? count : precision->rows_max;
+    return chances != NULL;
 }
 
-/* Of @count chances only the first @row_max are printed. */
-static struct rest rest_of(const struct precision *precision,
-                           const struct chance *chances, size_t count, size_t row_max)
+/* The mean of the rows from @row_max on. */
+static double rest_of(const struct precision *precision, size_t row_max)
 {
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    struct rest rest = {0};
+    double mean_ns = 0;
 
-    for (size_t i = row_max; i < count; i++) {
-        rest.count++;
-        rest.mean_ns += cpt_stats_of(tree, chances[i].node).self.mean_ns;
+    for (size_t i = row_max; i < precision->chance_count; i++) {
+        mean_ns += cpt_stats_of(tree, precision->chances[i].node).self.mean_ns;
     }
-    return rest;
+    return mean_ns;
 }
 
 /* --- As JSON --- */
@@ -339,46 +324,23 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
     cpti_json_close(json);
 }
 
-static int put_json(const struct precision *precision, size_t row_max)
+static void put(const void *context, struct cpti_json *json)
 {
-    const bool has_rest = precision->bytes_max != 0 && row_max != CPTI_CAPPED_ALL;
-    const struct chances context = {precision, {0}};
-    struct cpti_json json = {.file = stdout};
-    size_t count;
-    struct chance *chances = sort_chances(precision, &count);
-    const struct cpti_rows rows = CPTI_ROWS(chances, count, &context);
-    struct rest rest;
+    const struct precision *precision = context;
 
-    if (chances == NULL) {
-        return cpti_failed("out of memory");
-    }
-    rest = rest_of(precision, chances, count, row_max);
-    cpti_json_open(&json, NULL, '{');
-    cpti_tree_json(&json, precision->all);
-    cpti_json_text(&json, "by", cpti_by_words[precision->by]);
-    cpti_json_unsigned(&json, "pairs", precision->pair_count);
-    cpti_json_unsigned(&json, "seed", precision->seed);
-    put_counts(precision, &json);
-    cpti_relation_json(&precision->shown, &rows, row_max, &json);
-    if (has_rest) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows", rest.count);
-        cpti_json_ns(&json, "mean_ns", rest.mean_ns);
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
-    free(chances);
-    return CPTI_EXIT_DONE;
+    cpti_tree_json(json, precision->all);
+    cpti_json_text(json, "by", cpti_by_words[precision->by]);
+    cpti_json_unsigned(json, "pairs", precision->pair_count);
+    cpti_json_unsigned(json, "seed", precision->seed);
+    put_counts(precision, json);
+}
+
+static void put_rest(const void *context, size_t row_max, struct cpti_json *json)
+{
+    cpti_json_ns(json, "mean_ns", rest_of(context, row_max));
 }
 
 /* --- As tables --- */
-
-static int print_table(const struct precision *precision, struct cpti_table *table)
-{
-    return precision->shown.format == CPTI_FORMAT_MARKDOWN
-               ? cpti_table_print_markdown(table)
-               : cpti_table_print(table);
-}
 
 static int print_intervals(const struct precision *precision,
                            const struct cpt_tree *tree)
@@ -397,7 +359,8 @@ static int print_intervals(const struct precision *precision,
         cpti_table_cell(&table, "%.2f%%", mean_ns > 0 ? half / mean_ns * 100 : 0);
     }
     (void)printf("\nthe mean latency, by the number of requests\n\n");
-    return print_table(precision, &table);
+    table.is_markdown = precision->shown.format == CPTI_FORMAT_MARKDOWN;
+    return cpti_table_print(&table);
 }
 
 /* The thresholds that fit a table; JSON has all. */
@@ -454,72 +417,63 @@ static int print_false_rows(const struct precision *precision)
                  "requests,\nthe mean of %" PRIu32
                  " pairs with its 95 %% interval (and as predicted)\n\n",
                  cpti_by_words[precision->by], precision->pair_count);
-    return print_table(precision, &table);
+    table.is_markdown = precision->shown.format == CPTI_FORMAT_MARKDOWN;
+    return cpti_table_print(&table);
 }
 
-static int print_rows(const struct precision *precision, size_t row_max)
-{
-    const struct chance others = {.node = CPT_TREE_NONE};
-    const bool is_for_people = cpti_view_is_for_people(&precision->shown);
-    struct cpti_column stack = columns[0];
-    struct cpti_view view = precision->shown;
-    struct chances context = {precision, {0}};
-    size_t count;
-    struct chance *chances = sort_chances(precision, &count);
-    struct cpti_rows rows = CPTI_ROWS(chances, count, &context);
-    int status;
-
-    if (chances == NULL) {
-        return cpti_failed("out of memory");
-    }
-    if (is_for_people) {
-        stack.heading = cpti_by_words[precision->by];
-        cpti_view_replace(&view, &stack);
-        context.rest = rest_of(precision, chances, count, row_max);
-        rows.rest = context.rest.count != 0 ? &others : NULL;
-        rows.rest_keys = "mean_ns,stack";
-        (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
-                     "requests\n\n",
-                     precision->thresholds_ns[0] / 1e6, precision->counts[0]);
-    }
-    status = cpti_relation_print(&view, &rows, row_max);
-    free(chances);
-    return status;
-}
-
-/* --- The command --- */
-
-/* See struct cpti_capped. */
-static int print_first(void *context, size_t row_max)
+static int head(const void *context)
 {
     const struct precision *precision = context;
     int status;
 
-    if (precision->shown.format == CPTI_FORMAT_JSON) {
-        return put_json(precision, row_max);
-    }
-    if (precision->shown.format == CPTI_FORMAT_CSV) {
-        return print_rows(precision, row_max);
-    }
     cpti_tree_print(precision->all, NULL);
     status = print_intervals(precision, precision->all);
     status = CPTI_THEN(status, print_false_rows(precision));
-    return status == CPTI_EXIT_DONE ? print_rows(precision, row_max) : status;
+    (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
+                 "requests\n\n",
+                 precision->thresholds_ns[0] / 1e6, precision->counts[0]);
+    return status;
 }
+
+static void fill_last(const void *context, size_t row_max, void *last)
+{
+    const struct precision *precision = context;
+
+    *(struct chance *)last =
+        (struct chance){rest_of(precision, row_max), CPT_TREE_NONE,
+                        (uint32_t)(precision->chance_count - row_max)};
+}
+
+/* --- The command --- */
 
 static int show(struct precision *precision, const struct cpt_tree *tree)
 {
-    struct cpti_capped capped = {
-        .bytes_max = precision->bytes_max,
-        .print = print_first,
-        .context = precision,
-        .row_count = cpt_tree_node_count(cpt_sample_tree(precision->sample))};
+    struct cpti_column stack = columns[0];
+    struct chance others;
+    struct cpti_sheet sheet = {.view = &precision->shown,
+                               .context = precision,
+                               .bytes_max = precision->bytes_max,
+                               .head = head,
+                               .put = put,
+                               .put_rest = put_rest,
+                               .fill_last = fill_last,
+                               .last = &others};
     const int status = try_all(precision);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     precision->all = tree;
-    capped.row_count =
-        capped.row_count < precision->rows_max ? capped.row_count : precision->rows_max;
-    return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
+    if (!sort_chances(precision)) {
+        return cpti_failed("out of memory");
+    }
+    if (cpti_view_is_for_people(&precision->shown)) {
+        stack.heading = cpti_by_words[precision->by];
+        cpti_view_replace(&precision->shown, &stack);
+    }
+    sheet.rows = CPTI_ROWS(precision->chances, precision->chance_count, precision);
+    sheet.rows.rest_keys = "mean_ns,stack";
+    return cpti_sheet_print(&sheet);
 }
 
 static int gather_and_show(struct precision *precision)
@@ -554,6 +508,7 @@ static int run(const struct cpti_arguments *arguments)
     free(precision.cells);
     free(precision.deviations_ns);
     free(precision.node_counts);
+    free(precision.chances);
     return status;
 }
 

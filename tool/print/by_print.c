@@ -54,12 +54,3 @@ void cpti_by_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
         cpti_json_close(json);
     }
 }
-
-void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
-                  enum cpti_by by)
-{
-    const unsigned kind = cpt_tree_kind(tree, node);
-
-    cpti_by_stack_json(json, tree, node, by);
-    cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
-}

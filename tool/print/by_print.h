@@ -20,11 +20,8 @@ struct cpti_cell cpti_by_cell(const struct cpti_asked *asked,
                               enum cpti_by by);
 struct cpti_cell cpti_kind_cell(const struct cpt_tree *tree, uint32_t node);
 
-/* Writes the field "stack" (for a group an array of one element), and the same with
- * "kind". */
+/* Writes the field "stack" (for a group an array of one element). */
 void cpti_by_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                         uint32_t node, enum cpti_by by);
-void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
-                  enum cpti_by by);
 
 #endif

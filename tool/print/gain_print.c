@@ -10,7 +10,7 @@
  */
 #include "tool/print/gain_print.h"
 
-#include "tool/table/capped.h"
+#include "tool/table/sheet.h"
 #include "tool/base/command.h"
 #include "tool/base/output.h"
 #include "tool/folds/gain_clusters.h"
@@ -204,32 +204,20 @@ const struct cpti_relation cpti_gain_relation = {
 
 /* --- Printing --- */
 
-static size_t left_of(const struct report *report, size_t row_max)
+static void put(const void *context, struct cpti_json *json)
 {
-    return report->row_count > row_max ? report->row_count - row_max : 0;
-}
+    const struct report *report = context;
 
-static void put_report(const struct report *report, size_t row_max)
-{
-    const struct cpti_rows rows = CPTI_ROWS(report->rows, report->row_count, report);
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, report->tree, &report->all,
+    cpti_tree_json_stats(json, report->tree, &report->all,
                          report->views.cluster_key != NULL);
-    cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
-    cpti_json_unsigned(&json, "drag_requests", cpt_gain_request_count(report->tree));
-    cpti_relation_json(&report->view, &rows, row_max, &json);
-    if (row_max != CPTI_CAPPED_ALL) {
-        cpti_json_open(&json, "rest", '{');
-        cpti_json_unsigned(&json, "rows", left_of(report, row_max));
-        cpti_json_close(&json);
-    }
-    cpti_json_close(&json);
+    cpti_cluster_json(json, &report->views, CPTI_BY_STACK);
+    cpti_json_unsigned(json, "drag_requests", cpt_gain_request_count(report->tree));
 }
 
-static void print_head(const struct report *report)
+static int head(const void *context)
 {
+    const struct report *report = context;
+
     cpti_tree_print_stats(report->tree, NULL, &report->all,
                           report->views.cluster_key != NULL);
     cpti_cluster_print(&report->views, CPTI_BY_STACK);
@@ -237,54 +225,45 @@ static void print_head(const struct report *report)
         "drags: of %" PRIu64 " of %" PRIu64 " requests, which alone count here\n"
         "without a name, its whole time, they gain 'drag' to 'path'\n\n",
         cpt_gain_request_count(report->tree), cpt_tree_request_count(report->tree));
+    return CPTI_EXIT_DONE;
 }
 
-static int print_report(const struct report *report, size_t row_max)
+static void fill_last(const void *context, size_t row_max, void *last)
 {
-    const bool is_for_people = cpti_view_is_for_people(&report->view);
-    const struct row others = {.node = (uint32_t)left_of(report, row_max)};
-    struct cpti_rows rows = CPTI_ROWS(report->rows, report->row_count, report);
-    bool is_any_rare = false;
-    int status;
+    ((struct row *)last)->node =
+        (uint32_t)(((const struct report *)context)->row_count - row_max);
+}
 
-    rows.rest = others.node != 0 ? &others : NULL;
-    rows.rest_keys = "stack";
-    if (is_for_people) {
-        print_head(report);
-    }
-    status = cpti_relation_print(&report->view, &rows, row_max);
+static void foot(const void *context, size_t row_max)
+{
+    const struct report *report = context;
+    bool is_any_rare = false;
+
     for (size_t i = 0; i < report->row_count && i < row_max; i++) {
         is_any_rare = is_any_rare || report->rows[i].gain.is_rare;
     }
-    if (is_for_people) {
-        (void)printf("\nneither drags nor gains of several names add up\n");
-    }
-    if (is_any_rare && is_for_people) {
+    (void)printf("\nneither drags nor gains of several names add up\n");
+    if (is_any_rare) {
         (void)printf("~ do not trust it: fewer than %s\n",
                      report->views.cluster_key != NULL ? "10 clusters or 30 requests"
                                                        : "30 requests");
     }
-    return status;
 }
 
 /* --- The command --- */
 
-/* See struct cpti_capped. */
-static int print_rows(void *context, size_t row_max)
-{
-    const struct report *report = context;
-
-    if (report->view.format != CPTI_FORMAT_JSON) {
-        return print_report(report, row_max);
-    }
-    put_report(report, row_max);
-    return CPTI_EXIT_DONE;
-}
-
 static int show(struct report *report, uint64_t bytes_max)
 {
-    struct cpti_capped capped = {
-        .bytes_max = bytes_max, .print = print_rows, .context = report};
+    struct row others = {.names = NULL};
+    struct cpti_sheet sheet = {.view = &report->view,
+                               .context = report,
+                               .bytes_max = bytes_max,
+                               .has_rest = true,
+                               .head = head,
+                               .foot = foot,
+                               .put = put,
+                               .fill_last = fill_last,
+                               .last = &others};
     int status = cpti_gain_check(report->tree, "drag");
 
     report->all = cpt_stats_of(report->tree, CPT_TREE_ROOT);
@@ -299,8 +278,9 @@ static int show(struct report *report, uint64_t bytes_max)
     if (!fill_rows(report)) {
         return cpti_failed("out of memory");
     }
-    capped.row_count = report->row_count;
-    return cpti_capped_print(&capped);
+    sheet.rows = CPTI_ROWS(report->rows, report->row_count, report);
+    sheet.rows.rest_keys = "stack";
+    return cpti_sheet_print(&sheet);
 }
 
 /* Has @gather fill the views, and with --cluster the clusters. enum cpti_exit. */

@@ -315,13 +315,6 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
 
 /* --- As tables --- */
 
-static int print_table(const struct cpti_tail_print *print, struct cpti_table *table)
-{
-    return print->view->format == CPTI_FORMAT_MARKDOWN
-               ? cpti_table_print_markdown(table)
-               : cpti_table_print(table);
-}
-
 static void add_quantile(struct cpti_table *table, const char *set,
                          const struct cpt_quantile *quantile)
 {
@@ -365,7 +358,8 @@ static int print_quantile(const struct cpti_tail_print *print, const char *name)
     cpti_table_cell(&table, "%s", signed_ms(change.delta_ns, ms));
     cpti_table_cell(&table, "%s%s", is_trusted ? "" : "~",
                     cpti_interval_text(change.low_ns, change.high_ns, interval));
-    status = print_table(print, &table);
+    table.is_markdown = print->view->format == CPTI_FORMAT_MARKDOWN;
+    status = cpti_table_print(&table);
     (void)printf("\n%s (p %s%.3g): %.3g %% of the new set are above the base's %s\n",
                  verdict_of(&change, is_trusted, name, verdict),
                  change.p_value < 0.001 ? "< " : "= ", fmax(change.p_value, 0.001),

@@ -524,6 +524,7 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
     }
     table = cpti_table_of(headings, view->column_count);
     table.cuts_front = view->columns[view->column_count - 1]->kind == CPTI_STACK;
+    table.is_markdown = view->format == CPTI_FORMAT_MARKDOWN;
     table.has_sides = view->is_chosen;
     for (size_t i = 0; i < view->column_count; i++) {
         table.is_text[i] = view->columns[i]->kind <= CPTI_WORD;
@@ -534,8 +535,7 @@ static int print_table(const struct cpti_view *view, const struct cpti_rows *row
     if (rows->rest != NULL) {
         add_row(&table, view, rows->context, rows->rest, rows->rest_keys);
     }
-    return view->format == CPTI_FORMAT_MARKDOWN ? cpti_table_print_markdown(&table)
-                                                : cpti_table_print(&table);
+    return cpti_table_print(&table);
 }
 
 /* --- JSON --- */

@@ -31,6 +31,7 @@ void cpti_sheet_json(const struct cpti_sheet *sheet, size_t row_max, FILE *file)
 static int print_for_people(const struct cpti_sheet *sheet, size_t row_max)
 {
     const void *context = sheet->context;
+    struct cpti_rows rows = sheet->rows;
     const size_t most = sheet->people_max != 0 && row_max > sheet->people_max
                             ? sheet->people_max
                             : row_max;
@@ -38,13 +39,17 @@ static int print_for_people(const struct cpti_sheet *sheet, size_t row_max)
     int status = sheet->head != NULL ? sheet->head(context) : CPTI_EXIT_DONE;
     char text[64];
 
-    status = CPTI_THEN(status, cpti_relation_print(sheet->view, &sheet->rows, most));
+    if (sheet->fill_last != NULL && left != 0) {
+        sheet->fill_last(context, most, sheet->last);
+        rows.rest = sheet->last;
+    }
+    status = CPTI_THEN(status, cpti_relation_print(sheet->view, &rows, most));
     if (status == CPTI_EXIT_DONE && sheet->counts_rest && left != 0) {
         (void)printf("%zu more row%s%s\n", left, left == 1 ? "" : "s",
                      sheet->rest != NULL ? sheet->rest(context, most, text) : "");
     }
     if (status == CPTI_EXIT_DONE && sheet->foot != NULL) {
-        sheet->foot(context);
+        sheet->foot(context, most);
     }
     return status;
 }

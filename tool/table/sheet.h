@@ -26,11 +26,14 @@ struct cpti_sheet {
     bool has_rest;      /* JSON has "rest" also without a limit */
     /* What stands above the rows; CPTI_EXIT_DONE, or what ends it. */
     int (*head)(const void *context);
-    void (*foot)(const void *context);
+    void (*foot)(const void *context, size_t row_max);
     void (*put)(const void *context, struct cpti_json *json);
     /* What the rows from @row_max on have; the text goes behind their number. */
     const char *(*rest)(const void *context, size_t row_max, char text[64]);
     void (*put_rest)(const void *context, size_t row_max, struct cpti_json *json);
+    /* The same as the last row of a table, in @last, which is a row. */
+    void (*fill_last)(const void *context, size_t row_max, void *last);
+    void *last;
 };
 
 /* Prints it on stdout. enum cpti_exit. */

@@ -194,29 +194,6 @@ static int end(struct cpti_table *table)
     return table->is_broken ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
 }
 
-int cpti_table_print(struct cpti_table *table)
-{
-    size_t gap;
-    const size_t last = last_columns(table, &gap);
-    const bool is_coloured = cpti_is_coloured();
-    const char *cells[CPTI_TABLE_COLUMNS_MAX] = {NULL};
-    const char *shorter = NULL;
-    size_t at = 0;
-
-    end_row(table);
-    if (table->is_broken) {
-        return end(table);
-    }
-    (void)fputs(is_coloured ? "\033[1m" : "", stdout);
-    print_row(table, table->headings, table->headings[table->column_count - 1], last,
-              gap);
-    (void)fputs(is_coloured ? "\033[0m" : "", stdout);
-    while (next_row(table, &at, cells, &shorter)) {
-        print_row(table, cells, shorter, last, gap);
-    }
-    return end(table);
-}
-
 static void print_escaped(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -237,16 +214,12 @@ static void print_markdown_row(const struct cpti_table *table, const char *const
     (void)printf("|\n");
 }
 
-int cpti_table_print_markdown(struct cpti_table *table)
+static int print_markdown(struct cpti_table *table)
 {
     const char *cells[CPTI_TABLE_COLUMNS_MAX];
     const char *shorter = NULL;
     size_t at = 0;
 
-    end_row(table);
-    if (table->is_broken) {
-        return end(table);
-    }
     print_markdown_row(table, table->headings);
     for (size_t i = 0; i < table->column_count; i++) {
         (void)printf("| %s ", is_left(table, i) ? ":---" : "---:");
@@ -254,6 +227,32 @@ int cpti_table_print_markdown(struct cpti_table *table)
     (void)printf("|\n");
     while (next_row(table, &at, cells, &shorter)) {
         print_markdown_row(table, cells);
+    }
+    return end(table);
+}
+
+int cpti_table_print(struct cpti_table *table)
+{
+    size_t gap;
+    const size_t last = last_columns(table, &gap);
+    const bool is_coloured = cpti_is_coloured();
+    const char *cells[CPTI_TABLE_COLUMNS_MAX] = {NULL};
+    const char *shorter = NULL;
+    size_t at = 0;
+
+    end_row(table);
+    if (table->is_broken) {
+        return end(table);
+    }
+    if (table->is_markdown) {
+        return print_markdown(table);
+    }
+    (void)fputs(is_coloured ? "\033[1m" : "", stdout);
+    print_row(table, table->headings, table->headings[table->column_count - 1], last,
+              gap);
+    (void)fputs(is_coloured ? "\033[0m" : "", stdout);
+    while (next_row(table, &at, cells, &shorter)) {
+        print_row(table, cells, shorter, last, gap);
     }
     return end(table);
 }

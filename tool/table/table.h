@@ -34,10 +34,11 @@ struct cpti_table {
     size_t text_bytes;
     size_t text_capacity;
     size_t cell_count;
-    bool has_short;  /* the last row has got it; an empty one is the cell itself */
-    bool is_broken;  /* memory ran out */
-    bool cuts_front; /* the last column holds stacks: their ends tell most */
-    bool has_sides;  /* columns are aligned as @is_text says */
+    bool has_short;   /* the last row has got it; an empty one is the cell itself */
+    bool is_broken;   /* memory ran out */
+    bool cuts_front;  /* the last column holds stacks: their ends tell most */
+    bool is_markdown; /* text is escaped and not cut */
+    bool has_sides;   /* columns are aligned as @is_text says */
     bool is_text[CPTI_TABLE_COLUMNS_MAX];
 };
 
@@ -56,8 +57,5 @@ void cpti_table_short(struct cpti_table *table, const char *format, ...)
 
 /* Prints the table on stdout, and frees it. enum cpti_exit. */
 int cpti_table_print(struct cpti_table *table);
-
-/* The same as a Markdown table, with escaped text, not cut. */
-int cpti_table_print_markdown(struct cpti_table *table);
 
 #endif
