@@ -274,7 +274,11 @@ void cpti_json_bytes(struct cpti_json *json, const char *key, struct cpt_bytes t
 
 void cpti_json_text(struct cpti_json *json, const char *key, const char *text)
 {
-    cpti_json_bytes(json, key, cpt_bytes_of(text));
+    if (text != NULL) {
+        cpti_json_bytes(json, key, cpt_bytes_of(text));
+    } else {
+        cpti_json_null(json, key);
+    }
 }
 
 void cpti_json_raw(struct cpti_json *json, const char *key, struct cpt_bytes text)

@@ -86,6 +86,7 @@ void cpti_json_close(struct cpti_json *json);
 /* Begins a new line at the next item, for people who read the file. */
 void cpti_json_row(struct cpti_json *json);
 
+/* Items; of a text that is NULL, null. */
 void cpti_json_bytes(struct cpti_json *json, const char *key, struct cpt_bytes text);
 void cpti_json_text(struct cpti_json *json, const char *key, const char *text);
 void cpti_json_unsigned(struct cpti_json *json, const char *key, uint64_t number);

@@ -478,15 +478,6 @@ static void print(const struct cpti_about *about)
     print_next(next_about(about));
 }
 
-static void put_time(struct cpti_json *json, const char *key, uint64_t unix_ns)
-{
-    if (unix_ns == 0) {
-        cpti_json_null(json, key);
-    } else {
-        cpti_json_unsigned(json, key, unix_ns);
-    }
-}
-
 /* NULL: it is not known. */
 static void put_evidence(struct cpti_json *json, const struct cpti_about_sums *sums)
 {
@@ -517,8 +508,8 @@ static void put_sums(struct cpti_json *json, const struct cpti_about *about,
     cpti_json_unsigned(json, "fragments", sums->fragments);
     cpti_json_unsigned(json, "local_root", sums->inner);
     put_evidence(json, kind != CPTI_ABOUT_TREES ? sums : NULL);
-    put_time(json, "first_unix_ns", sums->first_ns);
-    put_time(json, "last_unix_ns", sums->last_ns);
+    cpti_json_known(json, "first_unix_ns", sums->first_ns != 0, sums->first_ns);
+    cpti_json_known(json, "last_unix_ns", sums->last_ns != 0, sums->last_ns);
     cpti_json_close(json);
 }
 

@@ -114,15 +114,6 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
 
 /* --- Annotations, and records --- */
 
-static void json_bytes_of(struct cpti_json *json, const char *key, uint64_t bytes)
-{
-    if (bytes == 0) {
-        cpti_json_null(json, key);
-    } else {
-        cpti_json_unsigned(json, key, bytes);
-    }
-}
-
 /* A line for each call of one service by another. */
 static void print_calls(struct import *import, struct cpt_bytes trace)
 {
@@ -142,8 +133,9 @@ static void print_calls(struct import *import, struct cpt_bytes trace)
         cpti_json_bytes(json, "method", root->operation);
         cpti_json_bytes(json, "from", call.from);
         cpti_json_bytes(json, "to", call.to);
-        json_bytes_of(json, "request_bytes", call.request_bytes);
-        json_bytes_of(json, "reply_bytes", call.reply_bytes);
+        cpti_json_known(json, "request_bytes", call.request_bytes != 0,
+                        call.request_bytes);
+        cpti_json_known(json, "reply_bytes", call.reply_bytes != 0, call.reply_bytes);
         cpti_json_close(json);
     }
 }

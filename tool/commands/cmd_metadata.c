@@ -133,11 +133,8 @@ static int put_metadata(const struct answer *answer)
     cpti_json_unsigned(&json, "version", summary->version);
     cpti_json_unsigned(&json, "bytes", answer->bytes);
     cpti_json_unsigned(&json, "sum_ns", cpt_path_sum_ns(path));
-    if (summary->has_server_elapsed) {
-        cpti_json_unsigned(&json, "server_elapsed_ns", summary->server_elapsed_ns);
-    } else {
-        cpti_json_null(&json, "server_elapsed_ns");
-    }
+    cpti_json_known(&json, "server_elapsed_ns", summary->has_server_elapsed,
+                    summary->server_elapsed_ns);
     if (summary->nonce != 0) {
         cpt_nonce_format(summary->nonce, nonce);
         cpti_json_text(&json, "nonce", nonce);

@@ -329,21 +329,7 @@ static uint64_t bytes_max_of(size_t count, char *const *words)
 
 static void put_text(struct cpti_json *json, const char *key, const char *text)
 {
-    if (text[0] != '\0') {
-        cpti_json_text(json, key, text);
-    } else {
-        cpti_json_null(json, key);
-    }
-}
-
-static void put_number(struct cpti_json *json, const char *key, bool is_known,
-                       uint64_t number)
-{
-    if (is_known) {
-        cpti_json_unsigned(json, key, number);
-    } else {
-        cpti_json_null(json, key);
-    }
+    cpti_json_text(json, key, text[0] != '\0' ? text : NULL);
 }
 
 /* The name that is shown as @shown, so that it can be opened. */
@@ -365,9 +351,9 @@ static void put_error(FILE *file, const struct cpti_error *error)
     cpti_json_open(&json, "error", '{');
     cpti_json_text(&json, "message", error->message);
     put_file(&json, error->file);
-    put_number(&json, "line", error->place.line != 0, error->place.line);
-    put_number(&json, "column", error->place.column != 0, error->place.column);
-    put_number(&json, "byte", error->place.has_byte, error->place.byte);
+    cpti_json_known(&json, "line", error->place.line != 0, error->place.line);
+    cpti_json_known(&json, "column", error->place.column != 0, error->place.column);
+    cpti_json_known(&json, "byte", error->place.has_byte, error->place.byte);
     put_text(&json, "hint", error->hint);
     put_text(&json, "detail", error->detail);
     cpti_json_close(&json);

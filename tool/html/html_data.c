@@ -216,10 +216,7 @@ static void put_changes(struct cpti_json *json, const struct cpt_diff_row *chang
     cpti_json_ns(json, "frequency_ns", change->frequency_ns);
     cpti_json_ns(json, "size_ns", change->size_ns);
     cpti_json_ns(json, "detectable_ns", change->detectable_ns);
-    cpti_json_bool(json, "trusted", change->doubt == CPT_DIFF_TRUSTED);
-    if (change->doubt != CPT_DIFF_TRUSTED) {
-        cpti_json_text(json, "why", cpt_diff_doubt_text(change->doubt));
-    }
+    cpti_doubt_json(json, change->doubt);
     cpti_json_bool(json, "lost_path", change->lost_path);
 }
 

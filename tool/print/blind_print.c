@@ -183,18 +183,16 @@ struct shown {
 static void put(const void *context, struct cpti_json *json)
 {
     const struct shown *shown = context;
-    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
 
-    cpti_tree_json_stats(json, shown->tree, &all, false);
+    cpti_tree_json(json, shown->tree);
     cpti_json_rough(json, "blind_share", share_of(shown->blind, all_of(shown->blind)));
 }
 
 static int head(const void *context)
 {
     const struct shown *shown = context;
-    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
 
-    cpti_tree_print_stats(shown->tree, NULL, &all, false);
+    cpti_tree_print(shown->tree, NULL);
     (void)printf("blind spots: %.1f%% of the latency\n%s",
                  100 * share_of(shown->blind, all_of(shown->blind)),
                  shown->blind->count != 0 ? "\n" : "");

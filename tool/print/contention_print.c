@@ -312,11 +312,10 @@ void cpti_contention_put(const struct contention *all, const struct cpt_tree *tr
     const struct waits pairs = {all, CPTI_IN_TABLES};
     const struct waits culprits = {all, false};
     const struct cpti_rows rows = CPTI_ROWS(all->pairs.rows, all->pairs.count, &pairs);
-    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json_stats(&json, tree, &stats, false);
+    cpti_tree_json(&json, tree);
     cpti_json_rough(&json, "waiting_share",
                     share_of(all, cpti_tally_time(&all->pairs, 0)));
     cpti_json_ns(&json, "off_cpu_ns", mean_of(all, all->off_cpu));
@@ -425,10 +424,9 @@ static int print_head(const struct contention *all, const struct cpt_tree *tree,
 {
     const struct cpti_view culprits = cpti_view_beside(view, &culprits_relation, NULL);
     const struct waits context = {all, false};
-    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
     int status = CPTI_EXIT_DONE;
 
-    cpti_tree_print_stats(tree, NULL, &stats, false);
+    cpti_tree_print(tree, NULL);
     (void)printf("waiting for locks, workers and processors: %.1f%% of the latency\n",
                  100 * share_of(all, cpti_tally_time(&all->pairs, 0)));
     print_off_cpu(all);

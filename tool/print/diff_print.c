@@ -121,12 +121,7 @@ static void put_stack(const struct cpti_asked *asked, struct cpti_json *json)
 
 static void put_trust(const struct cpti_asked *asked, struct cpti_json *json)
 {
-    const enum cpt_diff_doubt doubt = ((const struct cpt_diff_row *)asked->row)->doubt;
-
-    cpti_json_bool(json, "trusted", doubt == CPT_DIFF_TRUSTED);
-    if (doubt != CPT_DIFF_TRUSTED) {
-        cpti_json_text(json, "why", cpt_diff_doubt_text(doubt));
-    }
+    cpti_doubt_json(json, ((const struct cpt_diff_row *)asked->row)->doubt);
 }
 
 static void put_inclusive(const struct cpti_asked *asked, struct cpti_json *json)

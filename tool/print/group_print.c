@@ -54,18 +54,16 @@ struct shown {
 static void put(const void *context, struct cpti_json *json)
 {
     const struct shown *shown = context;
-    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
 
-    cpti_tree_json_stats(json, shown->tree, &all, false);
+    cpti_tree_json(json, shown->tree);
     cpti_json_text(json, "group_by", shown->groups->keys[0]);
 }
 
 static int head(const void *context)
 {
     const struct shown *shown = context;
-    const struct cpt_stats all = cpt_stats_of(shown->tree, CPT_TREE_ROOT);
 
-    cpti_tree_print_stats(shown->tree, NULL, &all, false);
+    cpti_tree_print(shown->tree, NULL);
     (void)printf("\n");
     return CPTI_EXIT_DONE;
 }

@@ -117,10 +117,7 @@ static void put_quantile(const struct cpti_tail_print *print, struct cpti_json *
     cpti_json_ns(json, "high_ns", change.high_ns);
     cpti_json_rough(json, "p_value", change.p_value);
     cpti_json_rough(json, "new_above", change.new_above);
-    cpti_json_bool(json, "trusted", print->doubt == CPT_DIFF_TRUSTED);
-    if (print->doubt != CPT_DIFF_TRUSTED) {
-        cpti_json_text(json, "why", cpt_diff_doubt_text(print->doubt));
-    }
+    cpti_doubt_json(json, print->doubt);
     cpti_json_close(json);
 }
 

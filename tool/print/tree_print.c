@@ -157,6 +157,14 @@ static const char *why_rare(const struct cpt_stats *stats, bool is_clustered)
                : "fewer than 30 requests had time of it, by their weights";
 }
 
+void cpti_doubt_json(struct cpti_json *json, enum cpt_diff_doubt doubt)
+{
+    cpti_json_bool(json, "trusted", doubt == CPT_DIFF_TRUSTED);
+    if (doubt != CPT_DIFF_TRUSTED) {
+        cpti_json_text(json, "why", cpt_diff_doubt_text(doubt));
+    }
+}
+
 void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats,
                      bool is_clustered, bool is_heavy)
 {
@@ -260,11 +268,7 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
     uint64_t evidence[CPT_EVIDENCE_COUNT];
     const unsigned weakest = find_evidence(tree, evidence);
 
-    if (entry != NULL) {
-        cpti_json_text(json, "entry", entry);
-    } else {
-        cpti_json_null(json, "entry");
-    }
+    cpti_json_text(json, "entry", entry);
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
     cpti_json_ns(json, "mean_latency_ns", all->inclusive.mean_ns);
     cpti_interval_json(json, "low_ns", "high_ns", &all->inclusive);

@@ -9,6 +9,7 @@
 #ifndef CPTI_CLI_TREE_PRINT_H
 #define CPTI_CLI_TREE_PRINT_H
 
+#include "aggregate/cpt_diff.h"
 #include "tool/table/json_write.h"
 
 struct cpt_mean;
@@ -32,6 +33,9 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
 /* Writes the field "stack" of @node, and "frames" if a name is shown with escapes. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
+
+/* Writes the fields "trusted" and, if it is not, "why". */
+void cpti_doubt_json(struct cpti_json *json, enum cpt_diff_doubt doubt);
 
 /* The field "trusted", whether the intervals of @stats may be believed, and if not
  * "why". @is_heavy: of cpt_stats_heaviness(). */

@@ -48,6 +48,16 @@ bool cpti_is_escaped(const char *text)
     return strchr(text, '\\') != NULL;
 }
 
+void cpti_json_known(struct cpti_json *json, const char *key, bool is_known,
+                     uint64_t number)
+{
+    if (is_known) {
+        cpti_json_unsigned(json, key, number);
+    } else {
+        cpti_json_null(json, key);
+    }
+}
+
 void cpti_json_word(struct cpti_json *json, const char *key, const char *word,
                     unsigned number)
 {

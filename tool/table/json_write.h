@@ -7,6 +7,10 @@
 
 #include "cpt/base/json_text.h"
 
+/* The number, or null if it is not known. */
+void cpti_json_known(struct cpti_json *json, const char *key, bool is_known,
+                     uint64_t number);
+
 /* The word of a kind or reason, or its @number if this version has no word for it. */
 void cpti_json_word(struct cpti_json *json, const char *key, const char *word,
                     unsigned number);
