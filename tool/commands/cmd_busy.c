@@ -54,7 +54,6 @@ struct busy {
     struct cpti_kept_options kept;
     struct cpti_kept_counts counts;
     struct cpti_view view;
-    uint64_t bytes_max; /* of the answer; 0: no limit */
 };
 
 /* What is measured of one request. */
@@ -438,7 +437,6 @@ static int show(struct busy *busy)
         .view = &busy->view,
         .rows = CPTI_ROWS(busy->rows.rows, busy->rows.count, busy),
         .context = busy,
-        .bytes_max = busy->bytes_max,
         .people_max = PRINTED_MAX,
         .counts_rest = true,
         .head = head,
@@ -475,7 +473,7 @@ static int gather(struct busy *busy)
 static int run(const struct cpti_arguments *arguments)
 {
     static struct busy busy; /* large */
-    int status = CPTI_EXIT_DONE;
+    int status;
 
     busy = (struct busy){.by = cpti_value(arguments, "by"),
                          .kept = {.files = arguments->operands,
@@ -484,11 +482,8 @@ static int run(const struct cpti_arguments *arguments)
                                   .by = cpti_value(arguments, "by"),
                                   .visit = add_graph,
                                   .context = &busy}};
-    status = cpti_capped_option(arguments, &busy.bytes_max);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_view_read(arguments, &relation,
-                                busy.by != NULL ? NULL : SHOWN_OF_ALL, &busy.view);
-    }
+    status = cpti_view_read(arguments, &relation, busy.by != NULL ? NULL : SHOWN_OF_ALL,
+                            &busy.view);
     status = CPTI_THEN(status, cpti_kept_selection(arguments, &busy.kept.selection));
     status = CPTI_THEN(status, gather(&busy));
     cpti_kept_selection_free(busy.kept.selection);

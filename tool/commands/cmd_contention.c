@@ -292,24 +292,23 @@ static int show_rows(void *context, size_t row_max)
 }
 
 static int show(struct contention *all, const struct cpt_tree *tree,
-                const struct cpti_arguments *arguments, const struct cpti_view *view)
+                const struct cpti_view *view)
 {
-    struct shown shown = {all, tree, view, false};
-    struct cpti_capped capped = {.print = show_rows,
-                                 .context = &shown,
-                                 .row_count = all->pairs.count > all->overlaps.count
-                                                  ? all->pairs.count
-                                                  : all->overlaps.count};
-    const int status = cpti_capped_option(arguments, &capped.bytes_max);
+    struct shown shown = {all, tree, view, view->bytes_max != 0};
+    const struct cpti_capped capped = {
+        .bytes_max = view->bytes_max,
+        .print = show_rows,
+        .context = &shown,
+        .row_count = all->pairs.count > all->overlaps.count ? all->pairs.count
+                                                            : all->overlaps.count};
 
-    shown.is_capped = capped.bytes_max != 0;
     if (all->pairs.count == CPTI_TALLY_ROWS_MAX) {
         cpti_warn("waits that are not told apart, as there are too many victims, "
                   "resources and culprits: %" PRIu64,
                   all->pairs.rows[CPTI_TALLY_ROWS_MAX - 1].wait_count);
     }
     cpti_contention_sort(all, view);
-    return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
+    return cpti_capped_print(&capped);
 }
 
 /* --- Whose requests were in the way --- */
@@ -390,7 +389,7 @@ static int run(const struct cpti_arguments *arguments)
     if (is_usable && gather.met_tree) {
         status = cpti_failed("a tree does not say who held what: give the logs");
     } else if (is_usable) {
-        status = cpti_exit_last(status, show(&all, gather.tree, arguments, &view));
+        status = cpti_exit_last(status, show(&all, gather.tree, &view));
     }
     cpt_tree_free(gather.tree);
     deinit(&all);

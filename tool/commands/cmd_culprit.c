@@ -55,7 +55,6 @@ struct culprit_command {
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
     struct cpti_view view;
-    uint64_t bytes_max;
     uint64_t seed;
 };
 
@@ -353,7 +352,7 @@ static int show(struct culprit_command *command)
     const struct cpti_culprit *culprit = command->culprit;
     const size_t count = cpti_culprit_suspect_count(culprit);
     const size_t rows = count + cpti_culprit_unjudged_count(culprit) + rows_of(culprit);
-    const struct cpti_capped capped = {.bytes_max = command->bytes_max,
+    const struct cpti_capped capped = {.bytes_max = command->view.bytes_max,
                                        .print = print_capped,
                                        .context = command,
                                        .row_count = rows};
@@ -455,7 +454,6 @@ static int init_command(struct culprit_command *command)
     command->rows_max = cpti_view_rows(&command->view, SIZE_MAX, ROWS_DEFAULT);
     status = CPTI_THEN(
         status, cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     return status == CPTI_EXIT_DONE ? find_sets(command) : status;
 }
 

@@ -32,7 +32,6 @@ struct diff_command {
     struct cpti_view view;
     struct cpti_diff_filter filter;
     struct cpti_conditions conditions;
-    uint64_t bytes_max; /* of the answer; 0: no limit */
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
     struct cpti_views views[2];
@@ -50,7 +49,6 @@ static int show(struct diff_command *command)
         .conditions = &command->conditions,
         .mix = command->mix.key != NULL ? &command->mix : NULL,
         .views = command->views,
-        .bytes_max = command->bytes_max,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
@@ -309,7 +307,6 @@ static int init_command(struct diff_command *command,
     }
     status = CPTI_THEN(status, cpti_diff_filter_init(&command->filter, arguments));
     status = CPTI_THEN(status, cpti_conditions_init(&command->conditions, arguments));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     command->selections[1] = command->selections[0];
     for (size_t i = 0; i < 2; i++) {
         command->gathers[i] =
@@ -381,7 +378,6 @@ static int run_tails(const struct cpti_arguments *arguments)
     status = CPTI_THEN(status, cpti_conditions_init(&conditions, arguments));
     status =
         CPTI_THEN(status, cpti_view_read(arguments, &cpti_tail_relation, NULL, &view));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &print.bytes_max));
     status = CPTI_THEN(
         status, cpti_whole_number(arguments, "top", 1, UINT64_MAX, &print.rows_max));
     status = CPTI_THEN(status, cpti_tails_gather(&tails, arguments, &is_usable));

@@ -32,7 +32,6 @@ struct experiment {
     struct cpti_experiment_rows rows;
     struct cpti_kept_counts kept;
     struct cpti_view view;
-    uint64_t bytes_max;
     bool has_graphs;
 };
 
@@ -260,7 +259,6 @@ static int show(struct experiment *experiment)
     struct cpti_experiment_rows *rows = &experiment->rows;
     struct cpti_sheet sheet = {.view = &experiment->view,
                                .context = rows,
-                               .bytes_max = experiment->bytes_max,
                                .counts_rest = true,
                                .head = head,
                                .foot = foot,
@@ -428,7 +426,7 @@ static int plan(const struct cpti_arguments *arguments)
 static int run(const struct cpti_arguments *arguments)
 {
     struct experiment experiment = {.arguments = arguments};
-    int status = cpti_capped_option(arguments, &experiment.bytes_max);
+    int status = cpti_capped_option(arguments, &experiment.view.bytes_max);
 
     if (status == CPTI_EXIT_DONE && cpti_has(arguments, "write")) {
         status = cpti_view_refuse(arguments, "--write");

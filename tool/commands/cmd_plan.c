@@ -26,7 +26,6 @@ struct plan_command {
     struct cpt_sizing sizing;
     double within;    /* ns, or a part of the mean latency */
     bool is_relative; /* which of them */
-    uint64_t bytes_max;
     const struct cpt_tree *tree;
     struct cpti_gather_share share; /* that was selected */
     double deviation_ns;            /* of a request */
@@ -282,7 +281,7 @@ static int print_whole(void *context, size_t row_max)
 static int show(struct plan_command *command, const struct cpt_tree *tree)
 {
     const struct cpti_capped capped = {
-        .bytes_max = command->bytes_max, .print = print_whole, .context = command};
+        .bytes_max = command->view.bytes_max, .print = print_whole, .context = command};
     const uint64_t count = cpt_tree_request_count(tree);
 
     if (count < 2) {
@@ -315,7 +314,6 @@ static int run(const struct cpti_arguments *arguments)
 
     status =
         CPTI_THEN(status, cpti_view_read(arguments, &relation, NULL, &command.view));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &command.bytes_max));
     status = CPTI_THEN(status, cpti_gather_arguments(&gather, arguments, &is_usable));
     if (is_usable) {
         command.share = cpti_gather_share(&gather);

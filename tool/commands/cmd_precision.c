@@ -43,7 +43,6 @@ struct precision {
     uint32_t pair_count;
     uint64_t seed;
     size_t rows_max;
-    uint64_t bytes_max;
     const struct cpt_tree *all;   /* the requests, by stack */
     struct cpt_false_rows *cells; /* by count, then threshold */
     double *deviations_ns;        /* of the nodes of the sample */
@@ -452,7 +451,6 @@ static int show(struct precision *precision, const struct cpt_tree *tree)
     struct chance others;
     struct cpti_sheet sheet = {.view = &precision->shown,
                                .context = precision,
-                               .bytes_max = precision->bytes_max,
                                .head = head,
                                .put = put,
                                .put_rest = put_rest,
@@ -500,7 +498,6 @@ static int run(const struct cpti_arguments *arguments)
 
     status =
         CPTI_THEN(status, cpti_view_read(arguments, &relation, NULL, &precision.shown));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &precision.bytes_max));
     status = CPTI_THEN(status, init_sample(&precision));
     status = CPTI_THEN(status, gather_and_show(&precision));
     cpt_sample_free(precision.sample);

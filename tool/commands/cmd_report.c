@@ -48,7 +48,6 @@ struct report {
     size_t quantile_count;
     bool is_asked;                 /* --quantiles was given */
     struct cpti_views views;       /* of --by and --cluster */
-    uint64_t bytes_max;            /* of the answer; 0: no limit */
     bool has_drags;                /* some requests have */
     uint32_t *ranks;               /* of the rows by time; NULL: all are shown */
     struct cpti_report_row *shown; /* has room for all rows */
@@ -476,7 +475,7 @@ static bool order(struct report *report)
     report->shown = calloc((size_t)rows->count + 1, sizeof *report->shown);
     cpti_relation_sort(&report->view, rows->rows, rows->count, sizeof *rows->rows,
                        report);
-    if (report->bytes_max != 0) {
+    if (report->view.bytes_max != 0) {
         report->ranks = calloc((size_t)rows->count + 1, sizeof *report->ranks);
         is_ranked = report->ranks != NULL && cpti_report_rows_rank(rows, report->ranks);
         for (uint32_t i = 0; is_ranked && i < rows->count && report->view.sort; i++) {
@@ -490,7 +489,7 @@ static int show(const struct cpti_arguments *arguments, struct report *report)
 {
     struct described described = {.node = CPT_TREE_NONE};
     struct cpti_capped capped = {
-        .bytes_max = report->bytes_max, .print = print_rows, .context = report};
+        .bytes_max = report->view.bytes_max, .print = print_rows, .context = report};
     char shown[32 * CPTI_TABLE_COLUMNS_MAX];
     int status =
         cpti_report_rows_init(&report->rows, report->tree, &report->views, report->by);
@@ -594,7 +593,6 @@ static int run(const struct cpti_arguments *arguments)
     make_relation(&report);
     status = CPTI_THEN(status,
                        cpti_view_read(arguments, &report.relation, NULL, &report.view));
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &report.bytes_max));
     status = CPTI_THEN(status, gather(&report, arguments, &tree, &is_usable));
     if (is_usable) {
         status = cpti_exit_last(status, show(arguments, &report));

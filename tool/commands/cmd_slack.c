@@ -62,7 +62,6 @@ struct slack {
     struct cpti_weights requests;
     uint64_t inexact_count; /* the longest path is not the latency */
     struct cpti_view view;
-    uint64_t bytes_max; /* of the answer; 0: no limit */
     struct cpti_weighted latency;
 };
 
@@ -385,7 +384,6 @@ static int show(struct slack *slack)
         .view = &slack->view,
         .rows = CPTI_ROWS(slack->rows, slack->row_count, slack),
         .context = slack,
-        .bytes_max = slack->bytes_max,
         .people_max = PRINTED_MAX,
         .counts_rest = true,
         .head = print_requests,
@@ -434,7 +432,6 @@ static int run(const struct cpti_arguments *arguments)
                                    .context = &slack}};
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
 
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &slack.bytes_max));
     status = CPTI_THEN(status, cpti_kept_selection(arguments, &slack.kept.selection));
     status = CPTI_THEN(status, measure(&slack, arguments));
     cpti_kept_selection_free(slack.kept.selection);

@@ -228,7 +228,7 @@ static int answer(struct cpti_whatif *whatif, const char *amount)
 /* --- The command --- */
 
 static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *arguments,
-                  struct cpti_selection *selection, uint64_t bytes_max)
+                  struct cpti_selection *selection)
 {
     struct cpti_view view;
     const char *sweep = cpti_value(arguments, "sweep");
@@ -248,7 +248,7 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
         whatif->set = &set;
         answered = answer(whatif, amount);
         if (answered == CPTI_EXIT_DONE) {
-            answered = cpti_whatif_print(whatif, amount, &view, bytes_max);
+            answered = cpti_whatif_print(whatif, amount, &view);
             status = cpti_exit_last(status, answered);
         } else {
             status = answered;
@@ -262,15 +262,14 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpti_whatif *whatif = calloc(1, sizeof *whatif);
     struct cpti_selection *selection = NULL;
-    uint64_t bytes_max = 0;
-    int status = cpti_capped_option(arguments, &bytes_max);
+    int status;
 
     if (whatif == NULL) {
         return cpti_failed("out of memory");
     }
-    status = CPTI_THEN(status, cpti_kept_selection(arguments, &selection));
+    status = cpti_kept_selection(arguments, &selection);
     status = CPTI_THEN(status, read_command(whatif, arguments));
-    status = CPTI_THEN(status, replay(whatif, arguments, selection, bytes_max));
+    status = CPTI_THEN(status, replay(whatif, arguments, selection));
     cpti_kept_selection_free(selection);
     cpti_whatif_free(whatif);
     return status;

@@ -429,7 +429,7 @@ static int print_first(void *context, size_t row_max)
         return print_table(first->print, first->latencies, &rows);
     }
     put_diff(first->print, first->latencies, &rows,
-             first->print->bytes_max != 0 && row_max != CPTI_CAPPED_ALL);
+             first->print->view->bytes_max != 0 && row_max != CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 
@@ -438,7 +438,7 @@ int cpti_diff_print(const struct cpti_diff_print *print)
     struct cpti_diff_rows rows;
     struct first_rows first = {.print = print, .rows = &rows};
     struct cpti_capped capped = {
-        .bytes_max = print->bytes_max, .print = print_first, .context = &first};
+        .bytes_max = print->view->bytes_max, .print = print_first, .context = &first};
     int status;
 
     if (cpti_diff_rows_init(&rows, print->diff, print->filter, print->view, print) !=

@@ -26,7 +26,6 @@ struct cpti_diff_print {
     const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */
     const struct cpti_views *views; /* of base and new; they may have clusters */
-    uint64_t bytes_max;             /* of the answer; 0: no limit */
 };
 
 /* Prints it. enum cpti_exit. */

@@ -252,12 +252,11 @@ static void foot(const void *context, size_t row_max)
 
 /* --- The command --- */
 
-static int show(struct report *report, uint64_t bytes_max)
+static int show(struct report *report)
 {
     struct row others = {.names = NULL};
     struct cpti_sheet sheet = {.view = &report->view,
                                .context = report,
-                               .bytes_max = bytes_max,
                                .has_rest = true,
                                .head = head,
                                .foot = foot,
@@ -305,11 +304,9 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
     struct cpti_gather gather = {.may_be_empty = cpti_has(arguments, "allow-empty"),
                                  .omits_sources = cpti_has(arguments, "no-source")};
     struct report report = {.row_count = 0};
-    uint64_t bytes_max = 0;
     bool is_usable = false;
     int status = cpti_excludes(arguments, "drag", others);
 
-    status = CPTI_THEN(status, cpti_capped_option(arguments, &bytes_max));
     status = CPTI_THEN(
         status, cpti_view_read(arguments, &cpti_gain_relation, NULL, &report.view));
     status = CPTI_THEN(status, prepare(&report, arguments, &gather));
@@ -318,7 +315,7 @@ int cpti_gain_report(const struct cpti_arguments *arguments)
         int last = cpti_views_check(&report.views, &gather);
 
         report.tree = gather.tree;
-        last = CPTI_THEN(last, show(&report, bytes_max));
+        last = CPTI_THEN(last, show(&report));
         status = cpti_exit_last(status, last);
     }
     free(report.rows);

@@ -303,7 +303,7 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
             sums_ns[2] += row->tails.self.delta_ns;
         }
     }
-    if (print->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
+    if (print->view->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
         put_rest(&json, left_count, sums_ns);
     }
     cpti_conditions_json(print->conditions, &json);
@@ -524,7 +524,7 @@ static bool choose_rows(struct cpti_tail_print *print)
 int cpti_tail_print(struct cpti_tail_print *print)
 {
     struct cpti_capped capped = {
-        .bytes_max = print->bytes_max, .print = print_first, .context = &print};
+        .bytes_max = print->view->bytes_max, .print = print_first, .context = &print};
     int status = find_stats(print);
 
     if (status != CPTI_EXIT_DONE) {

@@ -16,8 +16,7 @@ struct cpti_tail_print {
     const struct cpti_tails *tails;
     const struct cpt_tail *tail; /* NULL: a set has no requests below its border */
     const struct cpti_view *view;
-    uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
-    uint64_t bytes_max; /* of the answer; 0: no limit */
+    uint64_t rows_max; /* UINT64_MAX: those that are significant or large */
     struct cpti_conditions *conditions; /* on the quantile; are tested */
     struct cpt_stats all[2];            /* filled in: of both sets */
     struct cpt_quantile_change change;  /* filled in: of the quantile, … */

@@ -7,6 +7,7 @@
 #include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/table/capped.h"
 #include "tool/table/table.h"
 #include "cpt/base/utf8.h"
 
@@ -172,6 +173,7 @@ int cpti_view_read(const struct cpti_arguments *arguments,
 
     *view = (struct cpti_view){.relation = relation};
     status = read_format(arguments, &view->format);
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &view->bytes_max));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

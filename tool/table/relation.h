@@ -161,6 +161,7 @@ struct cpti_view {
     size_t column_count;
     const struct cpti_column *sort; /* NULL: the order of the command */
     bool is_chosen;                 /* the columns are those of --columns */
+    uint64_t bytes_max;             /* of --max-bytes; 0: no limit */
 };
 
 /* --format, --columns and --sort. Of a command with several relations, the last two are
@@ -168,8 +169,8 @@ struct cpti_view {
 extern const struct cpti_option cpti_view_options[];
 
 /*
- * Reads these options, and --json, which is --format json. @shown: the columns of
- * tables, if the relation's are not the right ones here, or NULL.
+ * Reads these options, --max-bytes, and --json, which is --format json. @shown: the
+ * columns of tables, if the relation's are not the right ones here, or NULL.
  *
  * enum cpti_exit; CPTI_EXIT_USAGE has said which columns there are.
  */

@@ -17,7 +17,8 @@ void cpti_sheet_json(const struct cpti_sheet *sheet, size_t row_max, FILE *file)
         sheet->put(sheet->context, &json);
     }
     cpti_relation_json(sheet->view, &sheet->rows, row_max, &json);
-    if ((sheet->has_rest || sheet->bytes_max != 0) && row_max != CPTI_CAPPED_ALL) {
+    if ((sheet->has_rest || sheet->view->bytes_max != 0) &&
+        row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", left_of(sheet, row_max));
         if (sheet->put_rest != NULL) {
@@ -70,7 +71,7 @@ static int print_rows(void *context, size_t row_max)
 
 int cpti_sheet_print(const struct cpti_sheet *sheet)
 {
-    const struct cpti_capped capped = {.bytes_max = sheet->bytes_max,
+    const struct cpti_capped capped = {.bytes_max = sheet->view->bytes_max,
                                        .print = print_rows,
                                        .context = &sheet,
                                        .row_count = sheet->rows.count};

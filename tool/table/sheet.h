@@ -20,10 +20,9 @@ struct cpti_sheet {
     const struct cpti_view *view;
     struct cpti_rows rows;
     const void *context;
-    uint64_t bytes_max; /* of --max-bytes; 0: no limit */
-    size_t people_max;  /* rows that people get; 0: all */
-    bool counts_rest;   /* people are told how many further rows there are */
-    bool has_rest;      /* JSON has "rest" also without a limit */
+    size_t people_max; /* rows that people get; 0: all */
+    bool counts_rest;  /* people are told how many further rows there are */
+    bool has_rest;     /* JSON has "rest" also without a limit */
     /* What stands above the rows; CPTI_EXIT_DONE, or what ends it. */
     int (*head)(const void *context);
     void (*foot)(const void *context, size_t row_max);

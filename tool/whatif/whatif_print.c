@@ -273,12 +273,11 @@ static struct cpti_sheet sheet_of(const struct shown *shown)
 }
 
 int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,
-                      const struct cpti_view *view, uint64_t bytes_max)
+                      const struct cpti_view *view)
 {
     const struct shown shown = {whatif, amount, view};
     struct cpti_sheet sheet = sheet_of(&shown);
 
-    sheet.bytes_max = bytes_max;
     cpti_relation_sort(view, whatif->sweeps ? (void *)whatif->gains : whatif->shifts,
                        sheet.rows.count, sheet.rows.bytes, whatif);
     return cpti_sheet_print(&sheet);

@@ -17,10 +17,10 @@
 extern const struct cpti_relation cpti_whatif_shifts;
 extern const struct cpti_relation cpti_whatif_gains;
 
-/* Sorts the frames by --sort, and prints the answer in at most @bytes_max bytes, if
- * that is not 0. @amount is that of --sweep, as given. enum cpti_exit. */
+/* Sorts the frames by --sort, and prints the answer. @amount is that of --sweep, as
+ * given. enum cpti_exit. */
 int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,
-                      const struct cpti_view *view, uint64_t bytes_max);
+                      const struct cpti_view *view);
 
 /* Writes an answer, not of a sweep, as JSON to @file, with at most @row_max rows. */
 void cpti_whatif_json(const struct cpti_whatif *whatif, size_t row_max, FILE *file);
