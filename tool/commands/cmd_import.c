@@ -412,10 +412,8 @@ static int write_copy(struct import *import)
                   cpti_input_name(input), missing);
     }
     status = cpti_input_seek(input, 0);
-    if (status == CPT_OK) {
-        status =
-            cpti_annotation_write(import->annotation, cpti_input_read, input, &sink);
-    }
+    status = CPTI_THEN(status, cpti_annotation_write(import->annotation,
+                                                     cpti_input_read, input, &sink));
     return status == CPT_OK ? CPTI_EXIT_DONE : copy_failed(import, status);
 }
 

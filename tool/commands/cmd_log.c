@@ -417,9 +417,7 @@ static int run(const struct cpti_arguments *arguments)
         return status;
     }
     status = check_arguments(arguments);
-    if (status == CPTI_EXIT_DONE) {
-        status = init_largest(&command, arguments);
-    }
+    status = CPTI_THEN(status, init_largest(&command, arguments));
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

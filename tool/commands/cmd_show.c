@@ -229,21 +229,15 @@ static int read_options(struct show_command *command,
     struct cpti_selection *selection = &command->selection;
     int status = cpti_selection_init(selection, arguments);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "record", 1, UINT64_MAX,
-                                   &command->wanted_number);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status =
-            cpti_whole_number(arguments, "rows", 1, UINT64_MAX, &command->rows_max);
-    }
+    status = CPTI_THEN(status, cpti_whole_number(arguments, "record", 1, UINT64_MAX,
+                                                 &command->wanted_number));
+    status = CPTI_THEN(status, cpti_whole_number(arguments, "rows", 1, UINT64_MAX,
+                                                 &command->rows_max));
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_percentiles(&selection, 1, arguments->operands,
                                          arguments->operand_count, cpti_processors());
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_capped_option(arguments, &command->bytes_max);
-    }
+    status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     selection->includes_forced = 1; /* only now: percentiles are of the others */
     selection->includes_fragments = 1;
     command->is_slowest = cpti_has(arguments, "slowest");

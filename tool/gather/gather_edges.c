@@ -24,9 +24,7 @@ static int add_request(void *context, const struct cpt_record *record,
     cpt_status status = cpt_view_edge_path(NULL, path, edges->path);
 
     (void)record;
-    if (status == CPT_OK) {
-        status = cpt_tree_add(edges->tree, edges->path, weight);
-    }
+    status = CPTI_THEN(status, cpt_tree_add(edges->tree, edges->path, weight));
     return cpti_status_exit(status);
 }
 

@@ -140,10 +140,8 @@ static int pass(struct cpti_stream *stream)
     for (size_t i = 0; i < stream->fold_count; i++) {
         struct cpti_fold *fold = &stream->folds[i];
 
-        if (status == CPTI_EXIT_DONE) {
-            status = fill_in(fold->selection, fold->context, stream->paths,
-                             stream->path_count);
-        }
+        status = CPTI_THEN(status, fill_in(fold->selection, fold->context,
+                                           stream->paths, stream->path_count));
         cpti_expression_link(&fold->selection->expression, 0);
         cpti_population_deinit(fold->context);
     }

@@ -124,9 +124,7 @@ static cpt_status add_row(struct found *found, const struct cpti_store_row *row,
 
     cpt_path_reset(found->path);
     status = cpt_record_path(row->record, NULL, found->path, NULL);
-    if (status == CPT_OK) {
-        status = cpt_tree_add(found->rest, found->path, weight);
-    }
+    status = CPTI_THEN(status, cpt_tree_add(found->rest, found->path, weight));
     if (status == CPT_OK) {
         cpt_tree_time_add(found->rest, row->record->start_unix_ns);
     }
@@ -210,13 +208,9 @@ static int survey(struct database *database, struct found *found)
     cpt_status status = cpti_store_survey(database->store, question, meet_service,
                                           found, &database->error);
 
-    if (status == CPT_OK) {
-        status = cpti_store_undecided(database->store, question, meet_row, found,
-                                      &database->error);
-    }
-    if (status == CPT_OK) {
-        status = look_for_keys(database, found->service_count != 0);
-    }
+    status = CPTI_THEN(status, cpti_store_undecided(database->store, question, meet_row,
+                                                    found, &database->error));
+    status = CPTI_THEN(status, look_for_keys(database, found->service_count != 0));
     if (found->rest_count != 0) {
         cpti_warn(
             "%s: %" PRIu64
@@ -437,13 +431,9 @@ static int add_selected(struct database *database, struct found *found)
         }
     } else {
         status = cpti_store_ask(database->store, question, &part, &database->error);
-        if (status == CPT_OK) {
-            status = cpt_tree_merge(found->tree, part);
-        }
+        status = CPTI_THEN(status, cpt_tree_merge(found->tree, part));
     }
-    if (status == CPT_OK) {
-        status = cpt_tree_merge(found->tree, found->rest);
-    }
+    status = CPTI_THEN(status, cpt_tree_merge(found->tree, found->rest));
     cpt_tree_free(part);
     return exit_of(database, status);
 }
@@ -460,9 +450,7 @@ static int ask(struct database *database, struct found *found,
     if (sample != NULL) {
         exit_status = draw_sample(database, sample, &picks);
     }
-    if (exit_status == CPTI_EXIT_DONE) {
-        exit_status = add_selected(database, found);
-    }
+    exit_status = CPTI_THEN(exit_status, add_selected(database, found));
     free(picks);
     return exit_status;
 }
@@ -488,9 +476,7 @@ int cpti_store_gather(const char *address, struct cpti_gather *gather,
     if (found.rest == NULL || found.path == NULL) {
         status = cpti_failed("out of memory");
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = ask(&database, &found, sample);
-    }
+    status = CPTI_THEN(status, ask(&database, &found, sample));
     cpt_tree_free(found.rest);
     cpt_path_free(found.path);
     close_database(&database);

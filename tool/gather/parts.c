@@ -432,9 +432,7 @@ cpt_status cpti_parts_meet(struct cpti_parts *parts, struct cpt_tree *tree,
             status = meet_reading(parts, tree, &is_part);
         }
     }
-    if (status == CPT_OK) {
-        status = add_selections(parts, tree);
-    }
+    status = CPTI_THEN(status, add_selections(parts, tree));
     (void)pthread_mutex_unlock(&parts->mutex);
     return status == CPT_OK && is_part ? note_again(tree) : status;
 }

@@ -55,15 +55,12 @@ static cpt_status write_record(struct making *making,
         status = cpt_path_frame_add(making->path, CPT_FRAME_NONE, trace->entry,
                                     CPT_KIND_WORK, &frame);
     }
-    if (status == CPT_OK) {
-        status = cpt_path_append_ns(making->path, frame, graph->latency_ns);
-    }
+    status =
+        CPTI_THEN(status, cpt_path_append_ns(making->path, frame, graph->latency_ns));
     record.path = making->path;
     record.entry = trace->entry;
     record.latency_ns = graph->latency_ns;
-    if (status == CPT_OK) {
-        status = cpt_record_encode(&record, NULL, &data, &bytes, NULL);
-    }
+    status = CPTI_THEN(status, cpt_record_encode(&record, NULL, &data, &bytes, NULL));
     if (status == CPT_OK &&
         cpti_log_output_add(&making->output,
                             (struct cpt_bytes){(const char *)data, bytes}) !=
@@ -87,9 +84,8 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     cpt_path_reset(making->visits);
     status = cpti_graph_visits(graph->records, graph->record->is_failed != 0,
                                making->visits);
-    if (status == CPT_OK) {
-        status = cpt_metadata_encode(making->visits, &options, &data, &bytes, NULL);
-    }
+    status = CPTI_THEN(
+        status, cpt_metadata_encode(making->visits, &options, &data, &bytes, NULL));
     if (status == CPT_OK) {
         status =
             write_record(making, graph, (struct cpt_bytes){(const char *)data, bytes});

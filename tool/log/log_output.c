@@ -69,9 +69,8 @@ int cpti_log_output_add(struct cpti_log_output *log, struct cpt_bytes record)
 
     if (status == CPT_LIMIT) {
         status = end_block(log);
-        if (status == CPT_OK) {
-            status = cpt_log_block_add(log->block, record.data, record.bytes);
-        }
+        status =
+            CPTI_THEN(status, cpt_log_block_add(log->block, record.data, record.bytes));
     }
     log->record_count += status == CPT_OK;
     return status == CPT_OK ? CPTI_EXIT_DONE : cpti_failed("out of memory");
@@ -83,9 +82,8 @@ int cpti_log_output_commit(struct cpti_log_output *log)
     size_t bytes = 0;
     cpt_status status = end_block(log);
 
-    if (status == CPT_OK) {
-        status = cpt_log_index_encode(log->index, log->written_bytes, &data, &bytes);
-    }
+    status = CPTI_THEN(
+        status, cpt_log_index_encode(log->index, log->written_bytes, &data, &bytes));
     if (status != CPT_OK) {
         cpti_log_output_abort(log);
         return cpti_failed("out of memory");

@@ -253,12 +253,8 @@ static int run_import(const struct words *words)
     int status =
         cpti_arguments_init(&arguments, &cpti_command_import, words->count, words->all);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_folders_open(&arguments);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_command_import.run(&arguments);
-    }
+    status = CPTI_THEN(status, cpti_folders_open(&arguments));
+    status = CPTI_THEN(status, cpti_command_import.run(&arguments));
     cpti_arguments_deinit(&arguments);
     return status;
 }

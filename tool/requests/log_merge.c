@@ -77,9 +77,8 @@ static int open_source(struct source *source, const struct cpti_log_walk *like,
     source->walk = *like;
     source->walk.input = &source->input;
     status = cpti_log_walk_begin(&source->walk);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk_next(&source->walk, &source->record, is_end);
-    }
+    status =
+        CPTI_THEN(status, cpti_log_walk_next(&source->walk, &source->record, is_end));
     if (status != CPTI_EXIT_DONE || *is_end) {
         *is_end = true;
         status = end_source(source, status);
@@ -94,9 +93,8 @@ static int take_top(struct heap *heap)
     bool is_end = false;
     int status = source->walk.record(&source->walk, &source->record);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk_next(&source->walk, &source->record, &is_end);
-    }
+    status =
+        CPTI_THEN(status, cpti_log_walk_next(&source->walk, &source->record, &is_end));
     if (status != CPTI_EXIT_DONE || is_end) {
         status = end_source(source, status);
         heap->all[0] = heap->all[--heap->count];

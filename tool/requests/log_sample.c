@@ -70,9 +70,7 @@ static int call_with(const struct cpti_sampled *sampled, struct cpt_log_reader *
     cpt_status status = cpt_log_reader_decode(reader, request.bytes, &record, NULL);
 
     cpt_path_reset(path);
-    if (status == CPT_OK) {
-        status = cpt_record_path(&record, NULL, path, NULL);
-    }
+    status = CPTI_THEN(status, cpt_record_path(&record, NULL, path, NULL));
     /* both succeeded before, when the record was drawn */
     return status == CPT_OK ? each(context, &request)
                             : cpti_failed("%s", cpt_status_sentence(status));

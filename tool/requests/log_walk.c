@@ -310,9 +310,7 @@ int cpti_log_walk_end(struct cpti_log_walk *walk, int status)
         show_progress(walk, true);
         walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
         walk->passed_count = cpt_log_reader_counts(walk->reader)->passed_records;
-        if (status == CPTI_EXIT_DONE) {
-            status = report_skipped(walk);
-        }
+        status = CPTI_THEN(status, report_skipped(walk));
     }
     cpt_log_reader_free(walk->reader);
     cpti_log_passing_deinit(&walk->passing);
