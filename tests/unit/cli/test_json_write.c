@@ -191,6 +191,35 @@ static void test_numbers_again_and_again(void)
     expect(&sheet, "[0.1,0.1,-0,0,1e+300,0.1,2.5,{\"a\":1}]\n");
 }
 
+/* Into memory: what does not fit is noted, and can be taken back. */
+static void test_memory(void)
+{
+    struct cpti_json json = {.bytes_max = 64};
+    struct cpti_json_mark mark;
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_open(&json, "rows", '[');
+    cpti_json_unsigned(&json, NULL, 1);
+    mark = cpti_json_mark(&json);
+    cpti_json_open(&json, NULL, '{');
+    for (int i = 0; i < 20 && !json.is_full; i++) {
+        cpti_json_text(&json, "key", "\xff\n");
+    }
+    CU_ASSERT(json.is_full);
+    CU_ASSERT(json.used <= 64);
+    cpti_json_cut(&json, mark);
+    cpti_json_unsigned(&json, NULL, 2);
+    cpti_json_close(&json);
+    cpti_json_text(&json, "none", NULL);
+    cpti_json_close(&json);
+    CU_ASSERT_FALSE(json.is_full);
+    CU_ASSERT_EQUAL(json.depth, 0);
+    CU_ASSERT_EQUAL_FATAL(json.used, strlen("{\"rows\":[1,2],\"none\":null}\n"));
+    CU_ASSERT_EQUAL(memcmp(json.data, "{\"rows\":[1,2],\"none\":null}\n", json.used),
+                    0);
+    cpti_json_deinit(&json);
+}
+
 CU_TestInfo cpt_json_write_tests[] = {
     {"objects and arrays nest, with commas between", test_nesting},
     {"each row is on its own line", test_rows},
@@ -199,5 +228,6 @@ CU_TestInfo cpt_json_write_tests[] = {
     {"numbers read back unchanged; not-a-number is null", test_numbers},
     {"texts longer than the buffer are whole", test_long_texts},
     {"a number is written the same again", test_numbers_again_and_again},
+    {"memory, up to a limit", test_memory},
     CU_TEST_INFO_NULL,
 };
