@@ -289,23 +289,28 @@ static void read_file(struct cpti_stream *stream, struct cpti_input *input,
 static void follow(struct cpti_stream *stream, struct cpti_input *input,
                    struct cpti_outcome *outcome)
 {
-    while (outcome->is_usable && !outcome->is_last) {
-        char *path = NULL;
-        int status = cpti_log_successor(input, &path);
+    char *path = NULL; /* that @input has borrowed */
 
-        if (status == CPTI_EXIT_DONE && path == NULL) {
-            return;
+    while (outcome->is_usable && !outcome->is_last) {
+        char *next = NULL;
+        int status = cpti_log_successor(input, &next);
+
+        if (status == CPTI_EXIT_DONE && next == NULL) {
+            break;
         }
         cpti_input_close(input);
-        status = cpti_exit_last(status, path != NULL ? cpti_input_open(input, path)
-                                                     : CPTI_EXIT_FAILED);
+        free(path);
+        path = next;
+        if (status == CPTI_EXIT_DONE) {
+            status = cpti_input_open(input, path);
+        }
         outcome->is_usable = status == CPTI_EXIT_DONE;
         outcome->exit_status = cpti_exit_last(outcome->exit_status, status);
         if (outcome->is_usable) {
             read_file(stream, input, NULL, outcome);
         }
-        free(path);
     }
+    free(path);
 }
 
 struct cpti_outcome cpti_stream_input(struct cpti_stream *stream, const char *path,
