@@ -25,6 +25,8 @@
  * as long whatever the callee does. If another attempt answered in the same moment, it
  * is a hedge that lost, and held up nothing.
  */
+#include "import/spans/span_trace.h"
+
 #include "import/spans/span_tree.h"
 
 #include "cpt/cpt_path.h"
@@ -33,53 +35,14 @@
 #include <string.h>
 
 enum {
-    OVERLAP_SHARE = 100, /* 1 % */
     MOMENT_NS = 2000,    /* stamps of one moment differ by so much */
     NEIGHBOURS_MAX = 64, /* calls that ended in one moment, and are compared */
     BEGIN_NS = 1         /* when the request arrives: 0 would be "not set" */
 };
 
-#define NO_VISIT UINT32_MAX
-
-/* A call of a visit. Those of one visit stand side by side. */
-struct visit_call {
-    struct cpt_trace_call call;
-    uint32_t visit; /* who calls */
-    uint32_t span;  /* the caller's side of it, or the callee's if there is no other */
-    uint32_t
-        callee; /* the visit that it leads to; NO_VISIT: nothing is known of that */
-    bool is_given_up; /* the callee went on */
-    bool is_beside;   /* the visit did not wait for it */
-    bool is_cut;      /* one of its sides, or both */
-    uint64_t cut_ns;  /* of the side of which more is cut */
-};
-
-struct visit {
-    struct cpt_trace trace;
-    struct cpt_trace_task task;
-    uint32_t span; /* its first */
-    uint32_t call; /* that leads to it, by its number; NO_VISIT: the request itself */
-    uint32_t call_end; /* its calls end here, in the order of visits */
-};
-
-/* What is made on the way. */
-struct making {
-    struct cpti_spans *spans;
-    struct cpt_arena arena;
-    uint32_t *visit_of; /* of each span; NO_VISIT: it is not in the tree */
-    struct visit *visits;
-    size_t visit_count;
-    struct visit_call *calls;
-    size_t call_count;
-    uint32_t *order; /* of calls: by visit, then by issue … */
-    uint32_t *ends;  /* … and by arrival */
-    struct cpt_trace_build build;
-    struct cpti_spans_cut cut;
-};
-
 /* --- Visits and calls --- */
 
-static struct cpt_bytes name_of(struct making *making, uint32_t number)
+static struct cpt_bytes name_of(struct cpti_making *making, uint32_t number)
 {
     char text[CPTI_SPAN_FRAME_BYTES];
     struct cpti_span_frame frame;
@@ -95,23 +58,25 @@ static struct cpt_bytes name_of(struct making *making, uint32_t number)
     return (struct cpt_bytes){copy, copy != NULL ? name.bytes : 0};
 }
 
-static struct visit_call *add_call(struct making *making, uint32_t visit, uint32_t span)
+static struct cpti_visit_call *add_call(struct cpti_making *making, uint32_t visit,
+                                        uint32_t span)
 {
-    struct visit_call *call = &making->calls[making->call_count++];
+    struct cpti_visit_call *call = &making->calls[making->call_count++];
 
-    *call = (struct visit_call){.visit = visit, .span = span, .callee = NO_VISIT};
+    *call =
+        (struct cpti_visit_call){.visit = visit, .span = span, .callee = CPTI_NO_VISIT};
     return call;
 }
 
 /* Begins a visit with span @number, to which @call leads. */
-static void add_visit(struct making *making, uint32_t number, uint32_t call)
+static void add_visit(struct cpti_making *making, uint32_t number, uint32_t call)
 {
-    struct visit *visit = &making->visits[making->visit_count];
+    struct cpti_visit *visit = &making->visits[making->visit_count];
 
     visit->span = number;
     visit->call = call;
     making->visit_of[number] = (uint32_t)making->visit_count;
-    if (call != NO_VISIT) {
+    if (call != CPTI_NO_VISIT) {
         making->calls[call].callee = (uint32_t)making->visit_count;
     }
     making->visit_count++;
@@ -119,16 +84,16 @@ static void add_visit(struct making *making, uint32_t number, uint32_t call)
 
 /* Span @child below @above, the client's side of a call: the callee's side, or one more
  * attempt of it. */
-static void place_callee(struct making *making, uint32_t above, uint32_t child)
+static void place_callee(struct cpti_making *making, uint32_t above, uint32_t child)
 {
     const uint32_t visit = making->visit_of[above];
-    struct visit_call *call = add_call(making, visit, above);
+    struct cpti_visit_call *call = add_call(making, visit, above);
 
     add_visit(making, child, (uint32_t)(call - making->calls));
 }
 
 /* Span @child of the tree, below @above: a part of a visit, a call, a visit. */
-static void place(struct making *making, uint32_t above, uint32_t child)
+static void place(struct cpti_making *making, uint32_t above, uint32_t child)
 {
     struct cpti_spans *spans = making->spans;
     const uint32_t visit = making->visit_of[above];
@@ -149,7 +114,7 @@ static void place(struct making *making, uint32_t above, uint32_t child)
             (void)add_call(making, visit, child);
         }
     } else {
-        struct visit_call *call = add_call(making, visit, child);
+        struct cpti_visit_call *call = add_call(making, visit, child);
 
         if (role == CPTI_SPAN_BLIND) {
             making->visit_of[child] = visit;
@@ -160,16 +125,16 @@ static void place(struct making *making, uint32_t above, uint32_t child)
 }
 
 /* Finds all visits and calls, each before those below it. */
-static void find_visits(struct making *making)
+static void find_visits(struct cpti_making *making)
 {
     struct cpti_spans *spans = making->spans;
     size_t count = 1;
 
     for (size_t i = 0; i < spans->count; i++) {
-        making->visit_of[i] = NO_VISIT;
+        making->visit_of[i] = CPTI_NO_VISIT;
     }
     spans->queue[0] = spans->root;
-    add_visit(making, spans->root, NO_VISIT);
+    add_visit(making, spans->root, CPTI_NO_VISIT);
     for (size_t i = 0; i < count; i++) {
         const uint32_t number = spans->queue[i];
         const struct cpti_span_node *node = &spans->nodes[number];
@@ -187,7 +152,7 @@ static void find_visits(struct making *making)
 
 /* Puts the calls of each visit side by side. Their order stays otherwise, so attempts
  * of one call, which are neighbours, stay neighbours. */
-static void order_calls(struct making *making)
+static void order_calls(struct cpti_making *making)
 {
     for (size_t i = 0; i < making->call_count; i++) {
         making->visits[making->calls[i].visit].call_end++;
@@ -196,7 +161,7 @@ static void order_calls(struct making *making)
         making->visits[i].call_end += making->visits[i - 1].call_end;
     }
     for (size_t i = making->call_count; i-- > 0;) {
-        struct visit *visit = &making->visits[making->calls[i].visit];
+        struct cpti_visit *visit = &making->visits[making->calls[i].visit];
 
         making->order[--visit->call_end] = (uint32_t)i; /* the end of the one before */
     }
@@ -209,21 +174,21 @@ static void order_calls(struct making *making)
 
 /* --- Times --- */
 
-static uint64_t start_of(const struct making *making, uint32_t span)
+static uint64_t start_of(const struct cpti_making *making, uint32_t span)
 {
     const struct cpti_spans *spans = making->spans;
 
     return spans->items[span].start_ns - spans->items[spans->root].start_ns + BEGIN_NS;
 }
 
-static uint64_t end_of(const struct making *making, uint32_t span)
+static uint64_t end_of(const struct cpti_making *making, uint32_t span)
 {
     return start_of(making, span) + making->spans->items[span].duration_ns;
 }
 
 /* Sets the time of @span within @low and @high. What began before the request has a
  * time modulo 2^64. */
-static void within(const struct making *making, uint32_t span, uint64_t low,
+static void within(const struct cpti_making *making, uint32_t span, uint64_t low,
                    uint64_t high, uint64_t *start, uint64_t *end)
 {
     const int64_t least = (int64_t)low;
@@ -237,7 +202,7 @@ static void within(const struct making *making, uint32_t span, uint64_t low,
 }
 
 /* The same of a side of @call, which keeps how much is cut. */
-static void cut(struct making *making, struct visit_call *call, uint32_t span,
+static void cut(struct cpti_making *making, struct cpti_visit_call *call, uint32_t span,
                 uint64_t low, uint64_t high, uint64_t *start, uint64_t *end)
 {
     within(making, span, low, high, start, end);
@@ -250,15 +215,15 @@ static void cut(struct making *making, struct visit_call *call, uint32_t span,
     }
 }
 
-static struct visit_call *call_at(const struct making *making, const uint32_t *numbers,
-                                  size_t at)
+static struct cpti_visit_call *call_at(const struct cpti_making *making,
+                                       const uint32_t *numbers, size_t at)
 {
     return &making->calls[numbers[at]];
 }
 
 static int compare_attempts(const void *left, const void *right, void *context)
 {
-    const struct making *making = context;
+    const struct cpti_making *making = context;
     const uint32_t a =
         making->visits[making->calls[*(const uint32_t *)left].callee].span;
     const uint32_t b =
@@ -270,18 +235,21 @@ static int compare_attempts(const void *left, const void *right, void *context)
 }
 
 /* Whether it is the callee's side of a call whose client's side is another span. */
-static bool has_client(const struct making *making, const struct visit_call *call)
+static bool has_client(const struct cpti_making *making,
+                       const struct cpti_visit_call *call)
 {
-    return call->callee != NO_VISIT && making->visits[call->callee].span != call->span;
+    return call->callee != CPTI_NO_VISIT &&
+           making->visits[call->callee].span != call->span;
 }
 
 /* Whether the callee of @call went on for longer than the caller waited. */
-static bool is_given_up(const struct making *making, const struct visit_call *call)
+static bool is_given_up(const struct cpti_making *making,
+                        const struct cpti_visit_call *call)
 {
     const uint64_t share_ns =
-        making->spans->items[call->span].duration_ns / OVERLAP_SHARE;
+        making->spans->items[call->span].duration_ns / CPTI_OVERLAP_SHARE;
     const int64_t late_ns =
-        call->callee == NO_VISIT
+        call->callee == CPTI_NO_VISIT
             ? 0
             : (int64_t)(end_of(making, making->visits[call->callee].span) -
                         end_of(making, call->span));
@@ -291,19 +259,19 @@ static bool is_given_up(const struct making *making, const struct visit_call *ca
 
 /* The calls @numbers, of one client's span, one after the other: each begins where the
  * one before it ended, unless they overlap, and the last one to end ends with it. */
-static void time_attempts(struct making *making, const struct visit *visit,
-                          uint32_t *numbers, size_t count)
+static void time_attempts(struct cpti_making *making, const struct cpti_visit *visit,
+                          uint32_t *numbers, size_t count, uint64_t last_ns)
 {
     uint64_t issue_ns = 0;
     uint64_t arrive_ns = 0;
     uint64_t before_ns = UINT64_MAX;
-    struct visit_call *last = call_at(making, numbers, 0);
+    struct cpti_visit_call *last = call_at(making, numbers, 0);
 
     cut(making, call_at(making, numbers, 0), call_at(making, numbers, 0)->span,
-        visit->trace.arrival_ns, visit->trace.response_ns, &issue_ns, &arrive_ns);
+        visit->trace.arrival_ns, last_ns, &issue_ns, &arrive_ns);
     qsort_r(numbers, count, sizeof *numbers, compare_attempts, making);
     for (size_t i = 0; i < count; i++) {
-        struct visit_call *call = call_at(making, numbers, i);
+        struct cpti_visit_call *call = call_at(making, numbers, i);
         uint64_t start_ns = 0;
         uint64_t end_ns = 0;
 
@@ -321,16 +289,19 @@ static void time_attempts(struct making *making, const struct visit *visit,
 }
 
 /* Each call of the visit, whose own times are known: when it began and ended. */
-static void time_calls(struct making *making, const struct visit *visit,
-                       uint32_t *numbers, size_t count)
+static void time_calls(struct cpti_making *making, const struct cpti_visit *visit,
+                       uint32_t *numbers, size_t count, uint64_t last_ns)
 {
     for (size_t i = 0; i < count; i++) {
-        struct visit_call *call = call_at(making, numbers, i);
+        struct cpti_visit_call *call = call_at(making, numbers, i);
 
         call->is_given_up = is_given_up(making, call);
+        call->is_beside = false;
+        call->is_cut = false;
+        call->cut_ns = 0;
     }
     for (size_t i = 0; i < count;) {
-        struct visit_call *call = call_at(making, numbers, i);
+        struct cpti_visit_call *call = call_at(making, numbers, i);
         size_t end = i + 1;
 
         while (end < count && has_client(making, call) &&
@@ -339,16 +310,17 @@ static void time_calls(struct making *making, const struct visit *visit,
             end++;
         }
         if (end - i > 1) {
-            time_attempts(making, visit, &numbers[i], end - i);
+            time_attempts(making, visit, &numbers[i], end - i, last_ns);
         } else {
-            cut(making, call, call->span, visit->trace.arrival_ns,
-                visit->trace.response_ns, &call->call.issue_ns, &call->call.arrive_ns);
+            cut(making, call, call->span, visit->trace.arrival_ns, last_ns,
+                &call->call.issue_ns, &call->call.arrive_ns);
         }
         i = end;
     }
 }
 
-static int compare_numbers(const struct making *making, uint32_t left, uint32_t right)
+int cpti_visit_calls_order(const struct cpti_making *making, uint32_t left,
+                           uint32_t right)
 {
     const uint32_t a = making->calls[left].span;
     const uint32_t b = making->calls[right].span;
@@ -359,13 +331,14 @@ static int compare_numbers(const struct making *making, uint32_t left, uint32_t 
 
 static int compare_issues(const void *left, const void *right, void *context)
 {
-    const struct making *making = context;
+    const struct cpti_making *making = context;
     const uint32_t a = *(const uint32_t *)left;
     const uint32_t b = *(const uint32_t *)right;
     const uint64_t first = making->calls[a].call.issue_ns;
     const uint64_t second = making->calls[b].call.issue_ns;
 
-    return first != second ? (first < second ? -1 : 1) : compare_numbers(making, a, b);
+    return first != second ? (first < second ? -1 : 1)
+                           : cpti_visit_calls_order(making, a, b);
 }
 
 /* By their end. Of those that ended together the last one is the one that the walk
@@ -373,7 +346,7 @@ static int compare_issues(const void *left, const void *right, void *context)
  * behind all of them, as it does not come before what begins with it. */
 static int compare_ends(const void *left, const void *right, void *context)
 {
-    const struct making *making = context;
+    const struct cpti_making *making = context;
     const uint32_t a = *(const uint32_t *)left;
     const uint32_t b = *(const uint32_t *)right;
     const struct cpt_trace_call *first = &making->calls[a].call;
@@ -392,24 +365,24 @@ static int compare_ends(const void *left, const void *right, void *context)
 /* --- Who waited --- */
 
 /* By how much @span may be late, and still be waited for. */
-static uint64_t tolerance_of(const struct visit *visit)
+static uint64_t tolerance_of(const struct cpti_visit *visit)
 {
-    return (visit->trace.response_ns - visit->trace.arrival_ns) / OVERLAP_SHARE;
+    return (visit->trace.response_ns - visit->trace.arrival_ns) / CPTI_OVERLAP_SHARE;
 }
 
 /* Whether @call ended later than its visit, by more than clocks and threads do. Both as
  * they came, not as they were cut. */
-static bool outlives(const struct making *making, const struct visit *visit,
-                     const struct visit_call *call)
+static bool outlives(const struct cpti_making *making, const struct cpti_visit *visit,
+                     const struct cpti_visit_call *call)
 {
     const uint64_t late_ns = end_of(making, call->span) - end_of(making, visit->span);
 
     return (int64_t)late_ns > 0 &&
-           late_ns > making->spans->items[visit->span].duration_ns / OVERLAP_SHARE;
+           late_ns > making->spans->items[visit->span].duration_ns / CPTI_OVERLAP_SHARE;
 }
 
-static bool are_attempts(struct making *making, const struct visit_call *left,
-                         const struct visit_call *right)
+static bool are_attempts(struct cpti_making *making, const struct cpti_visit_call *left,
+                         const struct cpti_visit_call *right)
 {
     struct cpti_span_frame a;
     struct cpti_span_frame b;
@@ -422,14 +395,14 @@ static bool are_attempts(struct making *making, const struct visit_call *left,
 
 /* Whether another attempt of the call @ends[@at], which ran beside it, answered when it
  * was given up; @ends are in the order of their end. */
-static bool is_lost(struct making *making, const uint32_t *ends, size_t count,
+static bool is_lost(struct cpti_making *making, const uint32_t *ends, size_t count,
                     size_t at)
 {
-    const struct visit_call *own = call_at(making, ends, at);
+    const struct cpti_visit_call *own = call_at(making, ends, at);
     const size_t first = at > NEIGHBOURS_MAX ? at - NEIGHBOURS_MAX : 0;
 
     for (size_t i = first; i < count && i <= at + NEIGHBOURS_MAX; i++) {
-        const struct visit_call *other = call_at(making, ends, i);
+        const struct cpti_visit_call *other = call_at(making, ends, i);
         const uint64_t a = own->call.arrive_ns;
         const uint64_t b = other->call.arrive_ns;
 
@@ -443,24 +416,32 @@ static bool is_lost(struct making *making, const uint32_t *ends, size_t count,
 }
 
 /* Finds the hedges that lost; orders @ends by their end. */
-static void find_lost(struct making *making, uint32_t *ends, size_t count)
+static void find_lost(struct cpti_making *making, uint32_t *ends, size_t count)
 {
     qsort_r(ends, count, sizeof *ends, compare_ends, making);
     for (size_t i = 0; i < count; i++) {
-        struct visit_call *call = call_at(making, ends, i);
+        struct cpti_visit_call *call = call_at(making, ends, i);
 
         call->is_beside |= call->is_given_up && is_lost(making, ends, count, i);
     }
 }
 
+void cpti_visit_times(struct cpti_making *making, const struct cpti_visit *visit,
+                      uint32_t *starts, uint32_t *ends, size_t count, uint64_t last_ns)
+{
+    time_calls(making, visit, starts, count, last_ns);
+    memcpy(ends, starts, count * sizeof *ends);
+    find_lost(making, ends, count);
+}
+
 /* Finds the calls that the visit did not wait for. */
-static void pass_over(struct making *making, const struct visit *visit,
+static void pass_over(struct cpti_making *making, const struct cpti_visit *visit,
                       const uint32_t *numbers, size_t count)
 {
     uint64_t within_ns = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct visit_call *call = call_at(making, numbers, i);
+        const struct cpti_visit_call *call = call_at(making, numbers, i);
 
         if (call->call.issue_ns < call->call.arrive_ns &&
             call->call.arrive_ns > within_ns && !outlives(making, visit, call)) {
@@ -468,7 +449,7 @@ static void pass_over(struct making *making, const struct visit *visit,
         }
     }
     for (size_t i = 0; i < count; i++) {
-        struct visit_call *call = call_at(making, numbers, i);
+        struct cpti_visit_call *call = call_at(making, numbers, i);
 
         call->is_beside |=
             call->call.issue_ns < within_ns && outlives(making, visit, call);
@@ -477,13 +458,13 @@ static void pass_over(struct making *making, const struct visit *visit,
 
 /* Cuts calls that end a little later than another one, of @numbers in the order of
  * their beginning, begins: that one waited for them. None of them is beside. */
-static void cut_overlaps(struct making *making, const struct visit *visit,
+static void cut_overlaps(struct cpti_making *making, const struct cpti_visit *visit,
                          const uint32_t *numbers, size_t count)
 {
     const uint64_t tolerance_ns = tolerance_of(visit);
 
     for (size_t i = 0; i + 1 < count; i++) {
-        struct visit_call *own = call_at(making, numbers, i);
+        struct cpti_visit_call *own = call_at(making, numbers, i);
         struct cpt_trace_call *call = &own->call;
         const uint64_t early_ns =
             call->arrive_ns > tolerance_ns ? call->arrive_ns - tolerance_ns : 0;
@@ -512,8 +493,9 @@ static void cut_overlaps(struct making *making, const struct visit *visit,
 }
 
 /* Something that the task of @visit waited for, or, if that did not, a spare. */
-static void add_arrival(struct making *making, struct visit *visit,
-                        struct visit_call *call, const struct cpt_trace_await *await)
+static void add_arrival(struct cpti_making *making, struct cpti_visit *visit,
+                        struct cpti_visit_call *call,
+                        const struct cpt_trace_await *await)
 {
     cpt_trace_build_arrival(&making->build,
                             &(struct cpt_dag_arrival){.waiter = &visit->task,
@@ -525,13 +507,13 @@ static void add_arrival(struct making *making, struct visit *visit,
 
 /* The task waited from @block_ns on for the @count calls at @numbers, of which the last
  * one ended last; those beside it do not count. */
-static void add_await(struct making *making, struct visit *visit,
+static void add_await(struct cpti_making *making, struct cpti_visit *visit,
                       const uint32_t *numbers, size_t count, uint64_t block_ns)
 {
     struct cpt_trace_await *await = NULL;
 
     for (size_t i = count; i-- > 0;) {
-        struct visit_call *call = call_at(making, numbers, i);
+        struct cpti_visit_call *call = call_at(making, numbers, i);
 
         if (call->is_beside) {
             add_arrival(making, visit, call, NULL);
@@ -555,7 +537,7 @@ static void add_await(struct making *making, struct visit *visit,
 
 /* Each event of the visit waits for what has ended by then and not before: the calls
  * @starts in the order of their beginning, the same @ends in that of their end. */
-static void add_awaits(struct making *making, struct visit *visit,
+static void add_awaits(struct cpti_making *making, struct cpti_visit *visit,
                        const uint32_t *starts, const uint32_t *ends, size_t count)
 {
     uint64_t before_ns = visit->trace.arrival_ns;
@@ -585,9 +567,9 @@ static void add_awaits(struct making *making, struct visit *visit,
 /* --- Records --- */
 
 /* When the callee of @own arrived and answered. */
-static void time_callee(struct making *making, struct visit_call *own)
+static void time_callee(struct cpti_making *making, struct cpti_visit_call *own)
 {
-    struct visit *callee = &making->visits[own->callee];
+    struct cpti_visit *callee = &making->visits[own->callee];
     struct cpt_trace_call *call = &own->call;
 
     if (own->is_given_up) {
@@ -605,14 +587,12 @@ static void time_callee(struct making *making, struct visit_call *own)
 
 /* The calls @starts of the visit get their times and are ordered by their beginning;
  * the same @ends, by their end. */
-static void order_visit(struct making *making, const struct visit *visit,
+static void order_visit(struct cpti_making *making, const struct cpti_visit *visit,
                         uint32_t *starts, uint32_t *ends, size_t count)
 {
     size_t waited = 0;
 
-    time_calls(making, visit, starts, count);
-    memcpy(ends, starts, count * sizeof *ends);
-    find_lost(making, ends, count);
+    cpti_visit_times(making, visit, starts, ends, count, visit->trace.response_ns);
     qsort_r(starts, count, sizeof *starts, compare_issues, making);
     pass_over(making, visit, starts, count);
     for (size_t i = 0; i < count; i++) {
@@ -625,36 +605,59 @@ static void order_visit(struct making *making, const struct visit *visit,
     qsort_r(ends, count, sizeof *ends, compare_ends, making);
 }
 
-static void finish_visit(struct making *making, struct visit *visit, uint32_t *starts,
-                         uint32_t *ends, size_t count)
+/* What each call of @starts is. */
+static void name_calls(struct cpti_making *making, struct cpti_visit *visit,
+                       const uint32_t *starts, size_t count)
 {
-    order_visit(making, visit, starts, ends, count);
-    add_awaits(making, visit, starts, ends, count);
     for (size_t i = 0; i < count; i++) {
-        struct visit_call *own = call_at(making, starts, i);
-        struct cpt_trace_call *call = &own->call;
+        const uint32_t span = call_at(making, starts, i)->span;
+        struct cpt_trace_call *call = &call_at(making, starts, i)->call;
 
         call->issuer = &visit->task;
         call->outcome = CPT_CALL_REMOTE;
-        if (own->callee != NO_VISIT) {
+        if (cpti_spans_has(making->spans, span, CPTI_SPAN_IS_WAIT)) {
+            call->outcome = CPT_CALL_KIND;
+            call->kind =
+                (unsigned char)cpti_span_wait_kind(&making->spans->items[span]);
+            continue;
+        }
+        call->name = name_of(making, span);
+    }
+}
+
+/* Whether all of it is known by the rule of @making, not by the walk's. */
+static bool finish_visit(struct cpti_making *making, uint32_t number, uint32_t *starts,
+                         uint32_t *ends, size_t count)
+{
+    struct cpti_visit *visit = &making->visits[number];
+    bool is_filled = false;
+
+    name_calls(making, visit, starts, count);
+    if (making->rule != NULL && making->build.status == CPT_OK) {
+        is_filled = making->rule->fill(making->rule->context, making, number, starts,
+                                       ends, count);
+    }
+    if (!is_filled) {
+        order_visit(making, visit, starts, ends, count);
+        add_awaits(making, visit, starts, ends, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct cpti_visit_call *own = call_at(making, starts, i);
+
+        if (own->callee != CPTI_NO_VISIT) {
             time_callee(making, own);
         }
         making->cut.count += own->is_cut;
         making->cut.ns += own->cut_ns;
-        if (cpti_spans_has(making->spans, own->span, CPTI_SPAN_IS_WAIT)) {
-            call->outcome = CPT_CALL_KIND;
-            call->kind =
-                (unsigned char)cpti_span_wait_kind(&making->spans->items[own->span]);
-            continue;
-        }
-        call->name = name_of(making, own->span);
     }
+    return is_filled;
 }
 
-static void add_visit_records(struct making *making, size_t number)
+static void add_visit_records(struct cpti_making *making, uint32_t number)
 {
-    struct visit *visit = &making->visits[number];
+    struct cpti_visit *visit = &making->visits[number];
     const uint32_t first = number > 0 ? making->visits[number - 1].call_end : 0;
+    bool is_filled = false;
 
     visit->trace.entry = name_of(making, visit->span);
     visit->trace.answered_by = &visit->task;
@@ -663,19 +666,19 @@ static void add_visit_records(struct making *making, size_t number)
     visit->task.ready_ns = visit->trace.arrival_ns;
     visit->task.start_ns = visit->trace.arrival_ns;
     visit->task.end_ns = visit->trace.response_ns;
-    cpt_trace_build_run(&making->build,
-                        (struct cpt_dag_run){&visit->trace,
-                                             visit->call != NO_VISIT
-                                                 ? &making->calls[visit->call].call
-                                                 : NULL,
-                                             CPT_EVIDENCE_INFERRED});
-    cpt_trace_build_task(&making->build, &visit->task, (uint32_t)number);
-    finish_visit(making, visit, &making->order[first], &making->ends[first],
-                 visit->call_end - first);
+    cpt_trace_build_task(&making->build, &visit->task, number);
+    is_filled = finish_visit(making, number, &making->order[first],
+                             &making->ends[first], visit->call_end - first);
+    cpt_trace_build_run(
+        &making->build,
+        (struct cpt_dag_run){
+            &visit->trace,
+            visit->call != CPTI_NO_VISIT ? &making->calls[visit->call].call : NULL,
+            is_filled ? CPT_EVIDENCE_LEARNT : CPT_EVIDENCE_INFERRED});
 }
 
 /* All memory but that of names and waits. A span begins a visit, a call, or both. */
-static void make_room(struct making *making)
+static void make_room(struct cpti_making *making)
 {
     const size_t count = making->spans->count;
     struct cpt_trace_build *build = &making->build;
@@ -687,10 +690,12 @@ static void make_room(struct making *making)
     making->ends = cpt_trace_build_take(build, count, sizeof *making->ends);
 }
 
-cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
-                                   void *context, struct cpti_spans_cut *left)
+cpt_status cpti_spans_dag_by(struct cpti_spans *spans,
+                             const struct cpti_visit_rule *rule, cpt_dag_visit_fn visit,
+                             void *context, struct cpti_spans_cut *left)
 {
-    struct making making = {.spans = spans, .build = {.arena = &making.arena}};
+    struct cpti_making making = {
+        .spans = spans, .rule = rule, .build = {.arena = &making.arena}};
     cpt_status status = CPT_OK;
 
     cpt_arena_init(&making.arena, spans->alloc, 0, CPT_TRACE_BYTES_MAX);
@@ -703,16 +708,22 @@ cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn vi
         making.visits[0].trace.arrival_ns = BEGIN_NS;
         making.visits[0].trace.response_ns = BEGIN_NS + length;
     }
-    for (size_t i = 0; i < making.visit_count && making.build.status == CPT_OK; i++) {
+    for (uint32_t i = 0; i < making.visit_count && making.build.status == CPT_OK; i++) {
         add_visit_records(&making, i);
     }
     *left = making.cut;
     status = making.build.status;
-    if (status == CPT_OK) {
+    if (status == CPT_OK && visit != NULL) {
         const struct cpt_dag_records records = cpt_trace_build_records(&making.build);
 
         status = cpt_dag_draft_visit(spans->alloc, &records, visit, context);
     }
     cpt_arena_deinit(&making.arena);
     return status;
+}
+
+cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
+                                   void *context, struct cpti_spans_cut *cut)
+{
+    return cpti_spans_dag_by(spans, NULL, visit, context, cut);
 }
