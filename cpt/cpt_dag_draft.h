@@ -93,6 +93,9 @@ struct cpt_dag_line {
     uint32_t caller;
     uint32_t is_call;
     uint32_t outcome; /* of a call: enum cpt_trace_outcome */
+    /* Tasks with the same number are one occurrence: the number of the first one's line
+     * + 1. 0: it is one by itself. */
+    uint32_t occurrence;
 };
 
 /* A dag with names. */

@@ -119,6 +119,9 @@ struct cpt_trace_task {
     uint32_t queue_length; /* works before it when it entered the queue; 0: none, or
                               not known */
     uint32_t walk_number;  /* of cpt_dag_draft.h and cpt_drag.h: its place there */
+    /* Another task of the same run, if both are one thing that goes on, of which parts
+     * overlap: in what-if they are one occurrence. NULL: it is one by itself. */
+    const struct cpt_trace_task *occurrence;
 };
 
 /* How a call ended, as far as the path is concerned. */

@@ -378,11 +378,17 @@ static void tell_lines(struct cpti_tracing *tracing)
     for (uint32_t i = 0; i < task_count && lines != NULL; i++) {
         const struct cpti_traced_call *caller =
             cpti_tracing_call(tracing, cpti_tracing_run(tracing, i)->call);
+        const uint32_t first =
+            cpt_trace_number(tracing->records, tracing->records->tasks[i]->occurrence);
 
         lines[i].executor = tracing->records->tasks[i]->executor;
         if (caller != NULL) {
             lines[i].caller =
                 (uint32_t)(task_count + (size_t)(caller - tracing->calls));
+        }
+        if (first != CPT_DAG_NONE) {
+            lines[i].occurrence = first + 1;
+            lines[first].occurrence = first + 1;
         }
     }
     for (size_t i = 0; i < tracing->call_count && lines != NULL; i++) {
@@ -390,7 +396,7 @@ static void tell_lines(struct cpti_tracing *tracing)
 
         lines[task_count + i] = (struct cpt_dag_line){
             call->executor, cpt_trace_number(tracing->records, call->issuer), 1,
-            call->outcome};
+            call->outcome, 0};
     }
 }
 

@@ -184,6 +184,8 @@ static void pack_lines(struct cpt_whatif *whatif, const struct cpt_dag *dag,
                                                             : CPT_DAG_NONE;
         lines[i].is_call = recorded->lines[i].is_call;
         lines[i].outcome = recorded->lines[i].outcome;
+        lines[i].occurrence =
+            recorded->lines[i].occurrence <= count ? recorded->lines[i].occurrence : 0;
         /* any number until name_executors() */
         lines[i].executor =
             lines[i].is_call == 0 && recorded->lines[i].executor.bytes != 0;
@@ -304,6 +306,13 @@ bool cpti_whatif_has_executor(const struct cpt_whatif *whatif,
     return false;
 }
 
+/* Whether two lines are one occurrence. */
+static bool are_one(const struct whatif_line *lines, uint32_t left, uint32_t right)
+{
+    return left == right || (lines[left].occurrence != 0 &&
+                             lines[left].occurrence == lines[right].occurrence);
+}
+
 /* The frames of the nodes; what each line is called, and where it begins and ends; and
  * the chains of the occurrences. @last is scratch with an element for each frame of the
  * request: its last node so far. */
@@ -330,7 +339,7 @@ static cpt_status pack_frames(struct cpt_whatif *whatif, const struct cpt_dag *d
             whatif->frames[number].node_count++;
         }
         if (last[own] != CPT_DAG_NONE &&
-            line_of(recorded, last[own]) == line_of(recorded, node)) {
+            are_one(lines, line_of(recorded, last[own]), line_of(recorded, node))) {
             next[dag->place[last[own]]] = at;
             frames[at] |= WHATIF_NOT_FIRST;
         }

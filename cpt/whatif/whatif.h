@@ -35,6 +35,7 @@ struct whatif_line {
     uint32_t caller; /* as in struct cpt_dag_line */
     uint32_t is_call;
     uint32_t outcome;
+    uint32_t occurrence;  /* as there */
     uint32_t executor;    /* its number + 1; 0: none, or of a call */
     uint32_t queue_frame; /* its time in the queue of the executor, if it has one */
 };

@@ -295,6 +295,15 @@ static bool is_call_edge(const struct changing *changing,
            term->is_from[changing->lines[from].frame] != 0;
 }
 
+/* The line of a position, or the one that stands for its occurrence. */
+static uint32_t first_line(const struct changing *changing, uint32_t position)
+{
+    const uint32_t line = changing->line[position];
+    const uint32_t occurrence = changing->lines[line].occurrence;
+
+    return occurrence != 0 ? occurrence - 1 : line;
+}
+
 static void make_parallel(struct changing *changing,
                           const struct whatif_edge_term *term, bool *has_any)
 {
@@ -306,7 +315,8 @@ static void make_parallel(struct changing *changing,
     }
     for (size_t i = 0; i < edges->count; i++) {
         if (is_call_edge(changing, term, &edges->list[i])) {
-            uint32_t *earliest = &edges->earliest[changing->line[edges->list[i].from]];
+            uint32_t *earliest =
+                &edges->earliest[first_line(changing, edges->list[i].from)];
 
             *has_any = true;
             *earliest =
@@ -315,7 +325,8 @@ static void make_parallel(struct changing *changing,
     }
     for (size_t i = 0; i < edges->count && *has_any; i++) {
         if (is_call_edge(changing, term, &edges->list[i])) {
-            const uint32_t from = edges->earliest[changing->line[edges->list[i].from]];
+            const uint32_t from =
+                edges->earliest[first_line(changing, edges->list[i].from)];
 
             changing->is_changed = changing->is_changed || edges->list[i].from != from;
             edges->list[i].from = from;

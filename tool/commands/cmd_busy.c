@@ -61,6 +61,7 @@ struct measured {
     struct cpt_dag_measure *measures;
     struct cpt_busy_span
         *spans; /* of the nodes; empty ones of those that are no step */
+    struct cpt_busy_span **order; /* scratch: the same */
     uint64_t *shares_ns;
     uint64_t busy_ns;
 };
@@ -133,6 +134,52 @@ static struct cpt_busy_span span_of(const struct cpt_dag_node *node, uint64_t st
                : (struct cpt_busy_span){0, 0};
 }
 
+static int by_begin(const void *left, const void *right)
+{
+    const struct cpt_busy_span *a = *(struct cpt_busy_span *const *)left;
+    const struct cpt_busy_span *b = *(struct cpt_busy_span *const *)right;
+
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return (a > b) - (a < b);
+}
+
+static uint32_t occurrence_of(const struct cpt_dag_recorded *recorded, size_t node)
+{
+    return recorded->lines[recorded->node_lines[node]].occurrence;
+}
+
+/* Where nodes of one occurrence overlap, the first one has the time. Its nodes have
+ * consecutive numbers; @order is scratch. */
+static void count_once(const struct cpt_dag_recorded *recorded,
+                       struct cpt_busy_span *spans, struct cpt_busy_span **order)
+{
+    const size_t count = recorded->shape.node_count;
+    size_t end = 0;
+
+    for (size_t i = 0; i < count; i = end) {
+        const uint32_t occurrence = occurrence_of(recorded, i);
+        uint64_t until_ns = 0;
+
+        for (end = i; end < count && occurrence_of(recorded, end) == occurrence;
+             end++) {
+            order[end] = &spans[end];
+        }
+        if (occurrence == 0) {
+            continue;
+        }
+        qsort(&order[i], end - i, sizeof(void *), by_begin);
+        for (size_t k = i; k < end; k++) {
+            if (order[k]->begin_ns < until_ns) {
+                order[k]->begin_ns =
+                    until_ns < order[k]->end_ns ? until_ns : order[k]->end_ns;
+            }
+            until_ns = order[k]->end_ns > until_ns ? order[k]->end_ns : until_ns;
+        }
+    }
+}
+
 static cpt_status measure(const struct cpti_kept_graph *graph,
                           struct measured *measured)
 {
@@ -144,6 +191,7 @@ static cpt_status measure(const struct cpti_kept_graph *graph,
         measured->spans[i] =
             span_of(&shape->nodes[i], measured->measures[i].start_ns, answer_ns);
     }
+    count_once(graph->recorded, measured->spans, measured->order);
     return status == CPT_OK ? cpt_busy_shares(NULL, measured->spans, shape->node_count,
                                               measured->shares_ns, &measured->busy_ns)
                             : status;
@@ -218,10 +266,11 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     struct measured measured = {
         .measures = cpt_alloc_array(NULL, NULL, count, sizeof *measured.measures),
         .spans = cpt_alloc_array(NULL, NULL, count, sizeof *measured.spans),
+        .order = cpt_alloc_array(NULL, NULL, count, sizeof(struct cpt_busy_span *)),
         .shares_ns = cpt_alloc_array(NULL, NULL, count, sizeof *measured.shares_ns)};
     cpt_status status = CPT_NO_MEMORY;
 
-    if (measured.measures != NULL && measured.spans != NULL &&
+    if (measured.measures != NULL && measured.spans != NULL && measured.order != NULL &&
         measured.shares_ns != NULL) {
         status = measure(graph, &measured);
     }
@@ -232,6 +281,7 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
         }
     }
     cpt_alloc_free(NULL, measured.measures);
+    cpt_alloc_free(NULL, measured.order);
     cpt_alloc_free(NULL, measured.spans);
     cpt_alloc_free(NULL, measured.shares_ns);
     return status;

@@ -192,7 +192,9 @@ static size_t delay_tasks(const struct cpt_dag_recorded *recorded, const char *f
 
     for (size_t i = 0; i < shape->node_count; i++) {
         const struct cpt_dag_node *node = &shape->nodes[i];
-        const uint32_t line = recorded->node_lines[i];
+        const struct cpt_dag_line *own = &recorded->lines[recorded->node_lines[i]];
+        const uint32_t line =
+            own->occurrence != 0 ? own->occurrence - 1 : recorded->node_lines[i];
 
         durations[i] = node->duration_ns;
         if (line == last_line || node->kind != CPT_DAG_STEP ||
