@@ -529,6 +529,7 @@ static int run(const struct cpti_arguments *arguments)
                          .kept = {.files = arguments->operands,
                                   .file_count = arguments->operand_count,
                                   .wanted = cpti_value(arguments, "trace"),
+                                  .by_walk = cpti_kept_by_walk(arguments),
                                   .by = cpti_value(arguments, "by"),
                                   .visit = add_graph,
                                   .context = &busy}};
@@ -545,6 +546,7 @@ static const struct cpti_option options[] = {
      "requests by this attribute of theirs, such as arm; spans have none"},
     {"trace", 0, "ID",
      "only the request of this trace: its id, or the last 16 digits of it"},
+    CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the tasks with most time"),
     {0},

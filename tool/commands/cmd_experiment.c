@@ -57,7 +57,9 @@ static bool needs_no_path(const void *context, const struct cpt_record *record)
 static int add_graphs(struct experiment *experiment)
 {
     struct cpti_arguments files;
-    struct cpti_kept_options options = {.visit = cpti_experiment_rows_predict,
+    struct cpti_kept_options options = {.by_walk =
+                                            cpti_kept_by_walk(experiment->arguments),
+                                        .visit = cpti_experiment_rows_predict,
                                         .context = &experiment->rows};
     int status = cpti_kept_option(experiment->arguments, "graphs", &files);
 
@@ -456,6 +458,7 @@ static const struct cpti_option options[] = {
     {"for", 0, "TIME", "with --write: how long in all, such as 1800s"},
     {"frames", 0, "WHICH",
      "with --write: all, or names and commas; with --plan: how many; default: 1"},
+    CPTI_WAITS_OPTION,
     {"graphs", 'g', "FILE",
      "predict from the kept graphs or spans in FILE, or in a folder; may repeat"},
     {"guard", 0, "TIME", "with --write: stop when requests take longer"},

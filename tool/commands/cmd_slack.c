@@ -428,6 +428,7 @@ static int run(const struct cpti_arguments *arguments)
     struct slack slack = {.kept = {.files = arguments->operands,
                                    .file_count = arguments->operand_count,
                                    .wanted = cpti_value(arguments, "trace"),
+                                   .by_walk = cpti_kept_by_walk(arguments),
                                    .visit = add_graph,
                                    .context = &slack}};
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
@@ -441,6 +442,7 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"trace", 0, "ID",
      "only the request of this trace: its id, or the last 16 digits of it"},
+    CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the frames that give most"),
     {0},

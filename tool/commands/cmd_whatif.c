@@ -243,7 +243,7 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
         return status;
     }
     status = cpti_whatif_set_read(&set, arguments->operands, arguments->operand_count,
-                                  selection, 0);
+                                  cpti_kept_by_walk(arguments), selection, 0);
     if (set.count != 0) {
         whatif->set = &set;
         answered = answer(whatif, amount);
@@ -292,6 +292,7 @@ static const struct cpti_option options[] = {
      "the K frames that give most together, shorter by 50%, or --sweep"},
     {"output", 'o', "FILE",
      "write the new paths as a path log, for cpt report, folded, diff"},
+    CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the frames that change most"),
     {0},

@@ -70,6 +70,13 @@ void cpti_kept_selection_free(struct cpti_selection *selection)
     }
 }
 
+bool cpti_kept_by_walk(const struct cpti_arguments *arguments)
+{
+    const char *waits = cpti_value(arguments, "waits");
+
+    return waits != NULL && strcmp(waits, "walk") == 0;
+}
+
 /* The attribute that no request had, as far as known; empty: none. */
 static struct cpt_bytes unknown_key(const struct cpti_kept_options *options,
                                     const struct cpti_kept_counts *counts)
@@ -320,6 +327,10 @@ void cpti_kept_put_evidence(struct cpti_json *json,
 {
     cpti_json_text(json, "evidence", cpt_evidence_word(counts->evidence));
     cpti_json_unsigned(json, "inferred", counts->inferred);
+    cpti_json_unsigned(json, "learnt_events", counts->learnt);
+    cpti_json_unsigned(json, "other_events", counts->few);
+    cpti_json_unsigned(json, "server_calls", counts->server);
+    cpti_json_unsigned(json, "resolution_ns", counts->resolution_ns);
     cpti_json_unsigned(json, "cut", counts->cut);
     cpti_json_unsigned(json, "cut_ns", counts->cut_ns);
 }
@@ -329,7 +340,18 @@ void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
     if (counts->inferred == 0) {
         return;
     }
-    (void)printf("spans without waits: who waited is inferred, from one request each");
+    (void)printf("spans without waits: who waited is inferred, ");
+    if (counts->learnt == 0) {
+        (void)printf("from one request each");
+    } else {
+        char text[32];
+
+        (void)printf("learnt from all requests for %" PRIu64 " of %" PRIu64
+                     " events; calls without a client's span: %" PRIu64
+                     "; stamps of %s ms",
+                     counts->learnt, counts->learnt + counts->few, counts->server,
+                     cpti_ms((double)counts->resolution_ns, text));
+    }
     if (counts->inferred != counts->requests) {
         (void)printf(", in %" PRIu64 " of %" PRIu64, counts->inferred,
                      counts->requests);

@@ -60,10 +60,14 @@ struct cpti_kept_counts {
     uint64_t others;     /* traces that do not fit together, or are too large */
     uint64_t empty;      /* traces that took no time */
     uint64_t inferred;   /* of the requests, those in which it is inferred who waited */
-    uint64_t cut;        /* calls of these that lost time, see cpti_spans_cut … */
-    uint64_t cut_ns;     /* … and how much */
-    unsigned evidence;   /* enum cpt_evidence: the weakest of all requests */
-    uint64_t with_by;    /* selected, with the attribute `by` of the options */
+    uint64_t learnt;     /* of their events: learnt from many requests, … */
+    uint64_t few;        /* … of too few, so inferred from one, … */
+    uint64_t server;     /* … calls that only the callee tells of */
+    uint64_t resolution_ns;  /* of the stamps of spans; 0: none was learnt from */
+    uint64_t cut;            /* calls of these that lost time, see cpti_spans_cut … */
+    uint64_t cut_ns;         /* … and how much */
+    unsigned evidence;       /* enum cpt_evidence: the weakest of all requests */
+    uint64_t with_by;        /* selected, with the attribute `by` of the options */
     struct cpti_names *keys; /* attributes of all requests, while they are read */
     char
         nearest[CPTI_KEPT_KEY_BYTES]; /* to one that none has; empty: none is similar */
@@ -80,6 +84,7 @@ struct cpti_kept_options {
     struct cpti_selection *selection;
     bool
         takes_all; /* the visitor selects: also forced ones and fragments are visited */
+    bool by_walk;  /* who waited is inferred by the walk's rule, not learnt */
     const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
     void *context;
@@ -97,6 +102,16 @@ bool cpti_kept_recognise(const unsigned char *head, size_t bytes);
 
 /* Whether it is a graph log. */
 bool cpti_kept_is_log(const unsigned char *head, size_t bytes);
+
+/* How it is found who waited in spans that do not say; whether it is by the walk. */
+#define CPTI_WAITS_OPTION                                                              \
+    {                                                                                  \
+        "waits", 0, "HOW",                                                             \
+            "of spans that do not tell them: learnt from all requests (the default), " \
+            "or by the rule of the walk",                                              \
+            "learnt walk"                                                              \
+    }
+bool cpti_kept_by_walk(const struct cpti_arguments *arguments);
 
 /* In a cpti_command: a folder stands for its graph logs, or for its spans if it has
  * none. */

@@ -5,11 +5,13 @@
  * docs/format-spans.md, or inferred, if not all services have some
  */
 #include "tool/requests/kept_sources.h"
+#include "tool/requests/kept_traces.h"
 
 #include "tool/base/command.h"
 #include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/requests/span_totals.h"
+#include "import/learn/learn.h"
 #include "import/traces/traces.h"
 
 #include <inttypes.h>
@@ -25,8 +27,10 @@ struct cpti_kept_spans {
     struct cpti_traces *traces;
     struct cpti_spans *spans;
     struct cpti_span_totals totals;
-    struct cpt_bytes trace; /* its id */
-    bool is_visited;        /* the last trace was */
+    struct cpt_bytes trace;   /* its id */
+    bool is_visited;          /* the last trace was */
+    struct cpti_learn *learn; /* NULL: who waited is inferred from each trace alone */
+    struct cpti_kept_traces *waiting; /* for what is learnt from all of them */
 };
 
 bool cpti_kept_spans_recognise(const unsigned char *head, size_t bytes)
@@ -72,7 +76,7 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
         status = kept->options->visit(kept->options->context, &graph);
         if (status == CPT_OK) {
             kept->counts->requests++;
-            kept->counts->inferred += recorded->evidence == CPT_EVIDENCE_INFERRED;
+            kept->counts->inferred += recorded->evidence >= CPT_EVIDENCE_LEARNT;
             if (recorded->evidence > kept->counts->evidence) {
                 kept->counts->evidence = recorded->evidence;
             }
@@ -81,36 +85,75 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
     return status;
 }
 
-/* A trace in which not all services tell what they did. */
+static bool is_wanted(const struct cpti_kept_spans *kept)
+{
+    const char *wanted = kept->options->wanted;
+
+    return wanted == NULL || cpti_trace_is(kept->trace, wanted);
+}
+
+/* A trace in which not all services tell what they did, once all that can be learnt of
+ * it is. */
 static cpt_status infer(struct cpti_kept_spans *kept,
                         const struct cpti_spans_report *report)
 {
     const uint64_t inferred = kept->counts->inferred;
+    struct cpti_learn_counts events = {0, 0, 0};
     struct cpti_spans_cut cut = {0, 0};
     const cpt_status status =
-        cpti_spans_inferred_dag(kept->spans, visit_dag, kept, &cut);
+        kept->learn != NULL
+            ? cpti_learn_dag(kept->learn, kept->spans, kept->trace, visit_dag, kept,
+                             &cut, &events)
+            : cpti_spans_inferred_dag(kept->spans, visit_dag, kept, &cut);
 
     if (kept->counts->inferred != inferred) {
         cpti_span_totals_add(&kept->totals, kept->spans, report);
         kept->counts->cut += cut.count;
         kept->counts->cut_ns += cut.ns;
+        kept->counts->learnt += events.learnt;
+        kept->counts->few += events.few;
+        kept->counts->server += events.server;
+    }
+    return status;
+}
+
+/* The same before that: it waits, and is learnt from. */
+static cpt_status learn(struct cpti_kept_spans *kept)
+{
+    const cpt_status status = cpti_learn_spans(kept->learn, kept->spans, kept->trace);
+
+    return status == CPT_OK ? cpti_kept_traces_keep(kept->waiting) : status;
+}
+
+/* Leaves out what is wrong with a trace alone. */
+static cpt_status count_other(struct cpti_kept_spans *kept, cpt_status status)
+{
+    if (status == CPT_END || status == CPT_LIMIT || status == CPT_CORRUPT ||
+        status == CPT_INVALID) {
+        kept->counts->others += is_wanted(kept);
+        return CPT_OK;
     }
     return status;
 }
 
 static cpt_status add_trace(struct cpti_kept_spans *kept)
 {
-    const char *wanted = kept->options->wanted;
     struct cpti_spans_report report;
     cpt_status status = CPT_OK;
 
-    if (wanted != NULL && !cpti_trace_is(kept->trace, wanted)) {
+    if (kept->learn == NULL && !is_wanted(kept)) {
         return CPT_OK;
     }
-    status = cpti_spans_resolve(kept->spans, &report);
+    if (kept->learn != NULL) {
+        cpti_learn_stamps(kept->learn, kept->spans);
+        status = cpti_kept_traces_copy(kept->waiting, kept->spans, kept->trace);
+    }
+    if (status == CPT_OK) {
+        status = cpti_spans_resolve(kept->spans, &report);
+    }
     if (status == CPT_OK &&
         cpti_spans_at(kept->spans, cpti_spans_root(kept->spans))->duration_ns == 0) {
-        kept->counts->empty++;
+        kept->counts->empty += is_wanted(kept);
         return CPT_OK;
     }
     if (status == CPT_OK) {
@@ -120,15 +163,53 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
         kept->is_visited = false;
         status = cpti_spans_noted_dag(kept->spans, visit_dag, kept);
         if (status == CPT_END && !kept->is_visited) {
-            status = infer(kept, &report);
+            status = kept->learn != NULL ? learn(kept) : infer(kept, &report);
         }
     }
-    if (status == CPT_END || status == CPT_LIMIT || status == CPT_CORRUPT ||
-        status == CPT_INVALID) {
-        kept->counts->others++;
-        return CPT_OK;
+    return count_other(kept, status);
+}
+
+/* Goes through the traces that wait, once more. */
+static cpt_status pass(struct cpti_kept_spans *kept, bool is_learnt)
+{
+    cpt_status status = cpti_kept_traces_rewind(kept->waiting);
+
+    while (status == CPT_OK) {
+        struct cpti_spans_report report;
+
+        status = cpti_kept_traces_next(kept->waiting, kept->spans, &kept->trace);
+        if (status != CPT_OK || (is_learnt && !is_wanted(kept))) {
+            continue;
+        }
+        status = cpti_spans_resolve(kept->spans, &report);
+        if (status == CPT_OK) {
+            status = is_learnt
+                         ? count_other(kept, infer(kept, &report))
+                         : cpti_learn_spans(kept->learn, kept->spans, kept->trace);
+        }
     }
-    return status;
+    return status == CPT_END ? CPT_OK : status;
+}
+
+static int learn_and_infer(struct cpti_kept_spans *kept)
+{
+    bool is_learnt = false;
+    cpt_status status = cpti_learn_next(kept->learn, &is_learnt);
+
+    while (status == CPT_OK && !is_learnt) {
+        status = pass(kept, false);
+        if (status == CPT_OK) {
+            status = cpti_learn_next(kept->learn, &is_learnt);
+        }
+    }
+    if (status == CPT_OK) {
+        status = pass(kept, true);
+    }
+    if (kept->counts->learnt != 0) {
+        kept->counts->resolution_ns = cpti_learn_resolution_ns(kept->learn);
+    }
+    return status == CPT_OK ? CPTI_EXIT_DONE
+                            : cpti_failed("%s", cpt_status_sentence(status));
 }
 
 static cpt_status read_input(void *context, void *buffer, size_t capacity,
@@ -233,6 +314,9 @@ int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
 
     cpti_traces_finish(kept->traces);
     status = add_traces(kept);
+    if (kept->learn != NULL) {
+        status = cpti_exit_last(status, learn_and_infer(kept));
+    }
     return cpti_exit_last(status, tell_left_out(kept));
 }
 
@@ -249,7 +333,12 @@ struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *opti
     kept->counts = counts;
     kept->traces = cpti_traces_new(&traces);
     kept->spans = cpti_spans_new(NULL);
-    if (kept->traces == NULL || kept->spans == NULL) {
+    if (!options->by_walk) {
+        kept->learn = cpti_learn_new(NULL);
+        kept->waiting = cpti_kept_traces_new();
+    }
+    if (kept->traces == NULL || kept->spans == NULL ||
+        (!options->by_walk && (kept->learn == NULL || kept->waiting == NULL))) {
         cpti_kept_spans_free(kept);
         return NULL;
     }
@@ -260,6 +349,8 @@ void cpti_kept_spans_free(struct cpti_kept_spans *kept)
 {
     if (kept != NULL) {
         cpti_spans_free(kept->spans);
+        cpti_learn_free(kept->learn);
+        cpti_kept_traces_free(kept->waiting);
         cpti_traces_free(kept->traces);
         cpt_alloc_free(NULL, kept);
     }

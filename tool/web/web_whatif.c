@@ -108,7 +108,7 @@ struct cpti_web_whatif *cpti_web_whatif_new(const char *const *files, size_t cou
         return NULL;
     }
     /* what is wrong was printed */
-    (void)cpti_whatif_set_read(&whatif->set, files, count, NULL, parts_max);
+    (void)cpti_whatif_set_read(&whatif->set, files, count, false, NULL, parts_max);
     if (whatif->set.count == 0 || !prepare(whatif)) {
         cpti_web_whatif_free(whatif);
         return NULL;

@@ -124,7 +124,7 @@ static void read_names(struct cpti_names *names, const struct grammar *grammar,
 
     cpti_brief_init(&brief, &folders, count, words);
     if (brief.count != 0) {
-        (void)cpti_whatif_set_read(&set, brief.files.operands, brief.count, NULL,
+        (void)cpti_whatif_set_read(&set, brief.files.operands, brief.count, true, NULL,
                                    PARTS_MAX);
         for (size_t i = 0; set.whatif != NULL && i < cpt_whatif_frame_count(set.whatif);
              i++) {

@@ -105,11 +105,12 @@ static void tell(const struct cpti_whatif_set *set)
 }
 
 int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
-                         size_t file_count, struct cpti_selection *selection,
-                         uint64_t parts_max)
+                         size_t file_count, bool by_walk,
+                         struct cpti_selection *selection, uint64_t parts_max)
 {
     const struct cpti_kept_options options = {.files = files,
                                               .file_count = file_count,
+                                              .by_walk = by_walk,
                                               .selection = selection,
                                               .visit = add,
                                               .context = set};

@@ -33,11 +33,12 @@ struct cpti_whatif_set {
 };
 
 /* Reads the requests of @files that @selection selects (NULL: all), of at most
- * @parts_max nodes and edges (0: no limit). What is wrong with a file was printed, and
- * what was left out. enum cpti_exit. The caller deinits the set in each case. */
+ * @parts_max nodes and edges (0: no limit); @by_walk as in cpti_kept_options. What is
+ * wrong with a file was printed, and what was left out. enum cpti_exit. The caller
+ * deinits the set in each case. */
 int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
-                         size_t file_count, struct cpti_selection *selection,
-                         uint64_t parts_max);
+                         size_t file_count, bool by_walk,
+                         struct cpti_selection *selection, uint64_t parts_max);
 void cpti_whatif_set_deinit(struct cpti_whatif_set *set);
 
 /* "A: A1", "A: A1 ‹queue›": the frame @frame as a term takes it. */
