@@ -3,7 +3,8 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # configure.sh SOURCE - a build folder that was configured before packages were installed
-# finds them afterwards: it builds what a new folder builds
+# finds them afterwards: it builds what a new folder builds. The benchmarks can be
+# configured, too.
 #
 # Such are the folders of `make demo`, which needs few packages, and of `make test`, which
 # installs others. The packages are hidden, not removed: a folder of programs without C++
@@ -62,4 +63,6 @@ if ! diff new.txt grown.txt >difference; then
     head -n 40 difference
     exit 1
 fi
+# The benchmarks, which no other test builds, copy sources of the framework.
+configure bench -DCPT_BUILD_TESTS=ON -DCPT_BUILD_BENCH=ON
 echo "configure: the same $(wc -l <new.txt) targets"
