@@ -388,7 +388,9 @@ int cpti_gather_database(void *context, struct cpti_fold *folds, const char *add
                               "logs, not from both",
                               cpti_quoted(address));
         }
-        run->is_drawn = run->is_drawn || has_sample; /* by one thread */
+        if (has_sample) { /* by one thread; without one, threads share the run */
+            run->is_drawn = true;
+        }
         exit_status = cpti_store_gather(address, side->gather, folds[i].selection,
                                         has_sample ? &folds[i].sample : NULL,
                                         note_service, &side->services);

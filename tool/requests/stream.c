@@ -80,7 +80,7 @@ struct passage {
     struct cpti_stream *stream;
     struct cpti_seen_mark mark; /* of the record at hand */
     bool has_mark;
-    bool is_ended; /* by take() */
+    bool is_ended; /* by a fold */
 };
 
 /* Whether @record counts for @fold, which counts it. */
@@ -157,11 +157,9 @@ static int offer(struct passage *passage, size_t index, struct cpti_request *req
         }
     }
     /* only now: a record that is not sound is no request that could be met again */
-    if (is_new(passage, index, request, &exit_status)) {
-        exit_status = fold->take(fold->context, request);
-    }
-    passage->is_ended = exit_status != CPTI_EXIT_DONE;
-    return exit_status;
+    return is_new(passage, index, request, &exit_status)
+               ? fold->take(fold->context, request)
+               : exit_status;
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -181,6 +179,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
             exit_status = offer(passage, i, &request);
         }
     }
+    passage->is_ended = exit_status != CPTI_EXIT_DONE;
     return exit_status;
 }
 
@@ -273,6 +272,7 @@ static void read_log(struct cpti_stream *stream, struct cpti_input *input,
 static void read_file(struct cpti_stream *stream, struct cpti_input *input,
                       const struct cpt_log_part *part, struct cpti_outcome *outcome)
 {
+    outcome->is_usable = false;
     outcome->is_log = input->kind == CPTI_INPUT_LOG;
     if (!outcome->is_log && stream->other != NULL) {
         stream->other(stream->context, stream->folds, input, outcome);

@@ -45,9 +45,9 @@ struct cpti_request {
     const struct cpt_path *path; /* NULL: not needed */
     struct cpt_log_times times;  /* what needs() has put here in place of a path */
     uint64_t weight;
-    uint64_t number;            /* of its record, from 1 on; skipped ones count. Without
-                               threads over all logs, with them within its own */
-    struct cpt_bytes bytes;     /* the encoding of its record */
+    uint64_t number;        /* of its record in all logs, from 1 on; skipped ones count.
+                        Not known with several threads, nor in the order of time */
+    struct cpt_bytes bytes; /* the encoding of its record */
     struct cpti_log_walk *walk; /* where it was met; NULL: it is of the sample */
 };
 
