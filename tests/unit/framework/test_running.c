@@ -141,8 +141,22 @@ static void without_made_ids(char *text)
     }
 }
 
+/* An output that is full. */
+static cpt_status refuse_text(void *context, const void *text, size_t bytes)
+{
+    (void)context;
+    (void)text;
+    (void)bytes;
+    return CPT_NO_MEMORY;
+}
+
 static const char *tell(struct cpt_service *service)
 {
+    CU_ASSERT_EQUAL(
+        cpt_service_requests_json(service, &(struct cpt_sink){refuse_text, NULL}),
+        CPT_IO);
+    CU_ASSERT_EQUAL(
+        cpt_service_plans_json(service, &(struct cpt_sink){refuse_text, NULL}), CPT_IO);
     CU_ASSERT_EQUAL(cpt_service_requests_json(service, &(struct cpt_sink){keep, NULL}),
                     CPT_OK);
     without_made_ids(told);
