@@ -29,6 +29,7 @@
 #define CPT_DAG_DRAFT_H
 
 #include "cpt/cpt_dag.h"
+#include "cpt/cpt_doubt.h"
 #include "cpt/cpt_trace_build.h"
 
 CPT_BEGIN_DECLS
@@ -110,6 +111,8 @@ struct cpt_dag_recorded {
     const uint32_t *node_lines; /* node_count of them */
     const struct cpt_dag_line *lines;
     size_t line_count;
+    const struct cpt_doubt *doubt; /* what else it may have waited for; NULL: not known,
+                                      or the records say who waited */
 };
 
 /*

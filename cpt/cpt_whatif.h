@@ -210,6 +210,36 @@ CPT_API cpt_status cpt_whatif_run(struct cpt_whatif_plan *plan, size_t first,
                                   size_t count, uint64_t *latency_ns);
 CPT_API struct cpt_whatif_counts cpt_whatif_counts(const struct cpt_whatif_plan *plan);
 
+/* Whether it is known of @request what else it may have waited for. */
+CPT_API int cpt_whatif_has_doubt(const struct cpt_whatif *whatif, size_t request);
+
+/*
+ * The least and the largest latency of @request, whatever it waited for of all that is
+ * possible (cpt_doubt.h). Without a change, both are that of the doubt as recorded. The
+ * latency of cpt_whatif_run() may lie outside by a little.
+ *
+ * CPT_OK; CPT_END: nothing is known, as there is no doubt, or @plan changes who waits.
+ */
+CPT_API cpt_status cpt_whatif_range(struct cpt_whatif_plan *plan, size_t request,
+                                    double *low_ns, double *high_ns);
+
+/* A wait that may have been another, and what that makes of the interval. */
+struct cpt_whatif_wait {
+    uint32_t waiter; /* frame whose task waited … */
+    uint32_t
+        before; /* … before it called that of this frame, or its own, to answer … */
+    uint32_t
+        holder; /* … for the end of a call to this one; its own: for its own work */
+    double width_ns; /* by so much the interval widens here */
+};
+
+/* Of the request that cpt_whatif_range() was asked for last, calls @visit with each
+ * wait that widens the interval of its latency: those on the way of both its ends. */
+CPT_API void cpt_whatif_doubts(const struct cpt_whatif_plan *plan, size_t request,
+                               void (*visit)(void *context,
+                                             const struct cpt_whatif_wait *wait),
+                               void *context);
+
 /*
  * Adds to @time_ns, of cpt_whatif_frame_count() elements, the time that each frame has
  * on the critical path of @request. CPT_OK; CPT_NO_MEMORY.

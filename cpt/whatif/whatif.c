@@ -49,6 +49,8 @@ void cpt_whatif_free(struct cpt_whatif *whatif)
     cpt_alloc_free(whatif->alloc, whatif->first);
     cpt_alloc_free(whatif->alloc, whatif->from);
     cpt_alloc_free(whatif->alloc, whatif->lines);
+    cpt_alloc_free(whatif->alloc, whatif->moments);
+    cpt_alloc_free(whatif->alloc, whatif->holders);
     cpt_alloc_free(whatif->alloc, whatif);
 }
 
@@ -97,9 +99,9 @@ static cpt_status frame_of(struct cpt_whatif *whatif, const struct cpt_dag_name 
     return CPT_OK;
 }
 
-/* Room for a request with @nodes, @edges and @lines. */
+/* Room for a request with @nodes, @edges, @lines and @doubt. */
 static cpt_status grow(struct cpt_whatif *whatif, size_t nodes, size_t edges,
-                       size_t lines)
+                       size_t lines, const struct cpt_doubt *doubt)
 {
     struct {
         void **memory;
@@ -121,6 +123,12 @@ static cpt_status grow(struct cpt_whatif *whatif, size_t nodes, size_t edges,
          sizeof *whatif->from},
         {(void **)&whatif->lines, &whatif->line_capacity, whatif->line_count + lines,
          sizeof *whatif->lines},
+        {(void **)&whatif->moments, &whatif->moment_capacity,
+         whatif->moment_count + (doubt != NULL ? doubt->moment_count : 0),
+         sizeof *whatif->moments},
+        {(void **)&whatif->holders, &whatif->holder_capacity,
+         whatif->holder_count + (doubt != NULL ? doubt->holder_count : 0),
+         sizeof *whatif->holders},
         {(void **)&whatif->requests, &whatif->request_capacity,
          whatif->request_count + 1, sizeof *whatif->requests},
     };
@@ -175,8 +183,10 @@ static void pack_lines(struct cpt_whatif *whatif, const struct cpt_dag *dag,
     struct whatif_line *lines = &whatif->lines[whatif->line_count];
 
     for (size_t i = 0; i < count; i++) {
-        lines[i] = (struct whatif_line){
-            .begin = CPT_DAG_NONE, .end = CPT_DAG_NONE, .caller = CPT_DAG_NONE};
+        lines[i] = (struct whatif_line){.begin = CPT_DAG_NONE,
+                                        .end = CPT_DAG_NONE,
+                                        .caller = CPT_DAG_NONE,
+                                        .own = CPT_DAG_NONE};
         if (recorded->node_lines == NULL) {
             continue;
         }
@@ -359,6 +369,32 @@ static cpt_status pack_frames(struct cpt_whatif *whatif, const struct cpt_dag *d
     return status;
 }
 
+/* --- Doubts --- */
+
+static void pack_doubt(struct cpt_whatif *whatif, const struct cpt_dag *dag,
+                       const struct cpt_dag_recorded *recorded)
+{
+    const struct cpt_doubt *doubt = recorded->doubt;
+    struct whatif_line *lines = &whatif->lines[whatif->line_count];
+
+    memcpy(&whatif->moments[whatif->moment_count], doubt->moments,
+           doubt->moment_count * sizeof *whatif->moments);
+    if (doubt->holder_count != 0) {
+        memcpy(&whatif->holders[whatif->holder_count], doubt->holders,
+               doubt->holder_count * sizeof *whatif->holders);
+    }
+    for (uint32_t node = 0; node < dag->shape.node_count; node++) {
+        const uint32_t frame = dag->shape.nodes[node].frame;
+        const uint32_t number = line_of(recorded, node);
+        struct whatif_line *line = &lines[number];
+
+        if (cpti_doubt_is_own(&recorded->lines[number], recorded->frames[frame].kind)) {
+            line = line->occurrence != 0 ? &lines[line->occurrence - 1] : line;
+            line->own = line->own == CPT_DAG_NONE ? dag->place[node] : line->own;
+        }
+    }
+}
+
 static uint32_t larger(uint32_t one, size_t other)
 {
     return one > other ? one : (uint32_t)other;
@@ -366,7 +402,8 @@ static uint32_t larger(uint32_t one, size_t other)
 
 /* Counts the request that was packed behind the others. */
 static void count_request(struct cpt_whatif *whatif, const struct cpt_dag *dag,
-                          size_t lines, uint64_t arrival_ns)
+                          size_t lines, const struct cpt_doubt *doubt,
+                          uint64_t arrival_ns)
 {
     const struct cpt_dag_shape *shape = &dag->shape;
 
@@ -375,6 +412,9 @@ static void count_request(struct cpt_whatif *whatif, const struct cpt_dag *dag,
         .first = whatif->first_count,
         .edge = whatif->edge_count,
         .line = whatif->line_count,
+        .moment = whatif->moment_count,
+        .holder = whatif->holder_count,
+        .moment_count = doubt != NULL ? (uint32_t)doubt->moment_count : 0,
         .node_count = (uint32_t)shape->node_count,
         .edge_count = (uint32_t)shape->edge_count,
         .line_count = (uint32_t)lines,
@@ -385,6 +425,11 @@ static void count_request(struct cpt_whatif *whatif, const struct cpt_dag *dag,
     whatif->first_count += shape->node_count + 1;
     whatif->edge_count += shape->edge_count;
     whatif->line_count += lines;
+    if (doubt != NULL) {
+        whatif->moment_count += doubt->moment_count;
+        whatif->holder_count += doubt->holder_count;
+        whatif->moment_max = larger(whatif->moment_max, doubt->moment_count);
+    }
     whatif->node_max = larger(whatif->node_max, shape->node_count);
     whatif->edge_max = larger(whatif->edge_max, shape->edge_count);
     whatif->line_max = larger(whatif->line_max, lines);
@@ -395,13 +440,18 @@ cpt_status cpt_whatif_add(struct cpt_whatif *whatif, const struct cpt_dag *dag,
 {
     const size_t nodes = dag->shape.node_count;
     const size_t lines = line_count_of(dag, recorded);
+    const struct cpt_doubt *doubt = recorded->doubt != NULL &&
+                                            recorded->node_lines != NULL &&
+                                            cpti_doubt_is_whole(recorded->doubt, lines)
+                                        ? recorded->doubt
+                                        : NULL;
     uint32_t *last = NULL;
     cpt_status status = CPT_OK;
 
     if (whatif->request_count >= CPT_WHATIF_REQUESTS_MAX || nodes == 0) {
         return CPT_LIMIT;
     }
-    status = grow(whatif, nodes, dag->shape.edge_count, lines);
+    status = grow(whatif, nodes, dag->shape.edge_count, lines, doubt);
     if (status == CPT_OK) {
         last =
             cpt_alloc_array(whatif->alloc, NULL, dag->shape.frame_count, sizeof *last);
@@ -415,8 +465,11 @@ cpt_status cpt_whatif_add(struct cpt_whatif *whatif, const struct cpt_dag *dag,
     if (status == CPT_OK && recorded->node_lines != NULL) {
         status = name_executors(whatif, recorded, lines);
     }
+    if (status == CPT_OK && doubt != NULL) {
+        pack_doubt(whatif, dag, recorded);
+    }
     if (status == CPT_OK) {
-        count_request(whatif, dag, lines, arrival_ns);
+        count_request(whatif, dag, lines, doubt, arrival_ns);
     }
     cpt_alloc_free(whatif->alloc, last);
     return status;

@@ -10,6 +10,7 @@
  *      whatif_queue.c    its queues, replayed by whatif_schedule.c
  *      whatif_plan.c     a plan, made of terms
  *      whatif_run.c      what comes out: latencies, times by frame, paths
+ *      whatif_range.c    and what could have, where who waited is inferred
  *
  * A file uses only those above it.
  *
@@ -21,6 +22,8 @@
 #define WHATIF_H
 
 #include "cpt/cpt_whatif.h"
+
+#include "cpt/dag/doubt.h"
 
 #include <stdbool.h>
 
@@ -38,13 +41,19 @@ struct whatif_line {
     uint32_t occurrence;  /* as there */
     uint32_t executor;    /* its number + 1; 0: none, or of a call */
     uint32_t queue_frame; /* its time in the queue of the executor, if it has one */
+    uint32_t
+        own; /* where a doubt is: the position of the first node of its occurrence's
+                     work, or of its way or work if it is a call; CPT_DAG_NONE: none */
 };
 
 struct whatif_request {
-    size_t node;  /* where its nodes begin, … */
-    size_t first; /* … its rows, one more than nodes, … */
-    size_t edge;  /* … its edges … */
-    size_t line;  /* … and its lines */
+    size_t node;   /* where its nodes begin, … */
+    size_t first;  /* … its rows, one more than nodes, … */
+    size_t edge;   /* … its edges … */
+    size_t line;   /* … and its lines, … */
+    size_t moment; /* … and what its doubt has of these, if it has one */
+    size_t holder;
+    uint32_t moment_count;
     uint32_t node_count;
     uint32_t edge_count;
     uint32_t line_count;
@@ -84,9 +93,14 @@ struct cpt_whatif {
     size_t edge_count, edge_capacity;
     struct whatif_line *lines;
     size_t line_count, line_capacity;
-    uint32_t node_max; /* of one request, like the next two */
+    struct cpt_doubt_moment *moments;
+    size_t moment_count, moment_capacity;
+    struct cpt_doubt_holder *holders;
+    size_t holder_count, holder_capacity;
+    uint32_t node_max; /* of one request, like the next three */
     uint32_t edge_max;
     uint32_t line_max;
+    uint32_t moment_max;
 };
 
 /* What is replayed: the dag of a request, or one with other edges. */
@@ -140,7 +154,9 @@ struct cpt_whatif_plan {
     uint64_t *duration_ns; /* scratch, of a request */
     uint64_t *finish_ns;
     uint32_t *chain;
-    struct whatif_drawn *drawn; /* of each line */
+    struct whatif_drawn *drawn;      /* of each line */
+    struct cpti_doubt_share *shares; /* of each line; NULL: no request has a doubt */
+    struct cpti_doubt_time *moments;
     struct whatif_edges *edges; /* NULL: no term changes edges */
 };
 

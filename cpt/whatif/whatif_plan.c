@@ -152,6 +152,15 @@ static cpt_status fill_plan(struct cpt_whatif_plan *plan,
                                   sizeof *plan->chain);
     plan->drawn = cpt_alloc_array(whatif->alloc, NULL, (size_t)whatif->line_max + 1,
                                   sizeof *plan->drawn);
+    if (whatif->moment_count != 0) {
+        plan->shares = cpt_alloc_array(
+            whatif->alloc, NULL, (size_t)whatif->line_max + 1, sizeof *plan->shares);
+        plan->moments = cpt_alloc_array(
+            whatif->alloc, NULL, (size_t)whatif->moment_max + 1, sizeof *plan->moments);
+        if (plan->shares == NULL || plan->moments == NULL) {
+            return CPT_NO_MEMORY;
+        }
+    }
     if (plan->terms == NULL || plan->first_op == NULL || plan->duration_ns == NULL ||
         plan->finish_ns == NULL || plan->chain == NULL || plan->drawn == NULL) {
         return CPT_NO_MEMORY;
@@ -229,6 +238,8 @@ void cpt_whatif_plan_free(struct cpt_whatif_plan *plan)
     cpt_alloc_free(alloc, plan->finish_ns);
     cpt_alloc_free(alloc, plan->chain);
     cpt_alloc_free(alloc, plan->drawn);
+    cpt_alloc_free(alloc, plan->shares);
+    cpt_alloc_free(alloc, plan->moments);
     cpt_alloc_free(alloc, plan);
 }
 

@@ -28,6 +28,7 @@ extern CU_TestInfo cpt_drag_systems_tests[];
 extern CU_TestInfo cpt_busy_tests[];
 extern CU_TestInfo cpt_whatif_tests[];
 extern CU_TestInfo cpt_whatif_queue_tests[];
+extern CU_TestInfo cpt_whatif_range_tests[];
 extern CU_TestInfo cpt_critical_model_tests[];
 extern CU_TestInfo cpt_open_task_tests[];
 extern CU_TestInfo cpt_splice_model_tests[];
@@ -58,6 +59,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"normalised processor time", NULL, NULL, NULL, NULL, cpt_busy_tests},
     {"what if", NULL, NULL, NULL, NULL, cpt_whatif_tests},
     {"what if, queues", NULL, NULL, NULL, NULL, cpt_whatif_queue_tests},
+    {"what if, ranges", NULL, NULL, NULL, NULL, cpt_whatif_range_tests},
     {"critical against a model", NULL, NULL, NULL, NULL, cpt_critical_model_tests},
     {"tasks opened by the walk", NULL, NULL, NULL, NULL, cpt_open_task_tests},
     {"splice against a model", NULL, NULL, NULL, NULL, cpt_splice_model_tests},
