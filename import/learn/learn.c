@@ -34,6 +34,7 @@ void cpti_learn_free(struct cpti_learn *learn)
     cpt_alloc_free(learn->alloc, learn->node.ranked);
     cpt_alloc_free(learn->alloc, learn->node.events);
     cpt_alloc_free(learn->alloc, learn->node.held);
+    cpti_learn_doubt_free(learn);
     cpt_alloc_free(learn->alloc, learn);
 }
 
@@ -74,10 +75,7 @@ static void count_events(struct cpti_learn *learn, const struct cpti_making *mak
 {
     *(is_learnt ? &learn->counts.learnt : &learn->counts.few) += count + 1;
     for (size_t i = 0; i < count; i++) {
-        const struct cpti_visit_call *call = &making->calls[starts[i]];
-
-        learn->counts.server += call->callee != CPTI_NO_VISIT &&
-                                making->visits[call->callee].span == call->span;
+        learn->counts.server += cpti_visit_is_bare(making, starts[i]);
     }
 }
 
@@ -117,10 +115,12 @@ static bool fill(void *context, struct cpti_making *making, uint32_t number,
     cpti_visit_times(making, &making->visits[number], starts, ends, count, INT64_MAX);
     status = find_node(learn, making, number, starts, count);
     is_known = status == CPT_OK && learn->node.class != NULL;
+    learn->making = making;
     if (learn->pass == LEARN_FILL) {
         count_events(learn, making, starts, count, is_known);
         if (is_known) {
             cpti_learn_fill(learn, making, number);
+            cpti_learn_doubt_node(learn);
         }
     } else if (is_known) {
         status = learn->pass == LEARN_COUNT
@@ -133,11 +133,21 @@ static bool fill(void *context, struct cpti_making *making, uint32_t number,
     return is_known || learn->pass != LEARN_FILL;
 }
 
+static void walked(void *context, const struct cpti_making *making, uint32_t number,
+                   const uint32_t *starts, const uint32_t *ends, size_t count)
+{
+    struct cpti_learn *learn = context;
+
+    if (learn->pass == LEARN_FILL) {
+        cpti_learn_doubt_walk(learn, making, number, starts, ends, count);
+    }
+}
+
 static cpt_status go_through(struct cpti_learn *learn, struct cpti_spans *spans,
                              struct cpt_bytes trace, cpt_dag_visit_fn visit,
                              void *context, struct cpti_spans_cut *cut)
 {
-    const struct cpti_visit_rule rule = {fill, learn};
+    const struct cpti_visit_rule rule = {fill, walked, learn};
 
     learn->trace_hash = cpti_id_hash(0, trace);
     return cpti_spans_dag_by(spans, &rule, visit, context, cut);
@@ -168,14 +178,36 @@ cpt_status cpti_learn_next(struct cpti_learn *learn, bool *is_learnt)
     return status;
 }
 
+/* Who takes a dag. */
+struct taking {
+    struct cpti_learn *learn;
+    cpt_dag_visit_fn visit;
+    void *context;
+};
+
+static cpt_status take(void *context, const struct cpt_dag *dag,
+                       const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
+{
+    const struct taking *taking = context;
+    struct cpt_dag_recorded with_doubt = *recorded;
+    struct cpt_doubt doubt;
+
+    if (cpti_learn_doubt(taking->learn, taking->learn->making, &doubt)) {
+        with_doubt.doubt = &doubt;
+    }
+    return taking->visit(taking->context, dag, &with_doubt, latency_ns);
+}
+
 cpt_status cpti_learn_dag(struct cpti_learn *learn, struct cpti_spans *spans,
                           struct cpt_bytes trace, cpt_dag_visit_fn visit, void *context,
                           struct cpti_spans_cut *cut, struct cpti_learn_counts *counts)
 {
+    struct taking taking = {learn, visit, context};
     cpt_status status = CPT_OK;
 
     learn->counts = (struct cpti_learn_counts){0, 0, 0};
-    status = go_through(learn, spans, trace, visit, context, cut);
+    cpti_learn_doubt_begin(learn);
+    status = go_through(learn, spans, trace, take, &taking, cut);
     counts->learnt += learn->counts.learnt;
     counts->few += learn->counts.few;
     counts->server += learn->counts.server;

@@ -12,8 +12,9 @@ enum {
     LAST_FEW = 9,           /* requests that need not agree */
     VARIANCE_SHARE = 5,     /* 0.2 */
     LIMIT_REQUESTS = 5,
-    LIMIT_SHARE = 5,   /* 20 % */
-    REACHED_FIFTHS = 4 /* 80 % */
+    LIMIT_SHARE = 5,    /* 20 % */
+    REACHED_FIFTHS = 4, /* 80 % */
+    BESIDE_TENTHS = 9   /* 90 % */
 };
 
 /* No sum of squares of 2^24 of these is above 2^127. */
@@ -217,6 +218,14 @@ bool cpti_learn_is_before(const struct learn_class *class, uint32_t from, uint32
     return pair != NULL &&
            ((uint64_t)pair->overlaps[0] + pair->overlaps[1]) * OVERLAP_SHARE_MAX <=
                pair->count;
+}
+
+bool cpti_learn_is_beside(const struct learn_class *class, uint32_t from, uint32_t to)
+{
+    const struct learn_pair *pair = pair_of(class, from, to);
+
+    return pair == NULL || ((uint64_t)pair->overlaps[0] + pair->overlaps[1]) * 10 >
+                               (uint64_t)pair->count * BESIDE_TENTHS;
 }
 
 /* n times the variance of n numbers, which is less than n times their square. */

@@ -190,3 +190,25 @@ cpt_status cpti_learn_events(struct cpti_learn *learn)
     }
     return status;
 }
+
+/* --- What may have been --- */
+
+bool cpti_learn_has_wire(const struct learn_node *node, size_t number)
+{
+    const struct learn_event *event = &node->events[number];
+    bool has_wire = number < node->count && node->calls[number].is_bare;
+
+    for (size_t i = 0; i < event->held_count && !has_wire; i++) {
+        has_wire = node->calls[node->held[event->held_at + i]].is_bare;
+    }
+    return has_wire;
+}
+
+bool cpti_learn_may_hold(const struct learn_node *node, uint32_t number, size_t event)
+{
+    const struct learn_call *call = &node->calls[number];
+
+    return number < event && !call->is_lost &&
+           call->end_ns <= node->events[event].at_ns && !holds(node, number, event) &&
+           !cpti_learn_is_beside(node->class, call->place, place_of(node, event));
+}

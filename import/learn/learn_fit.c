@@ -11,13 +11,17 @@
  * x = m - p and y = t - p, the mean of y is a + sum of w_k max(c_k, x), with weights w
  * of sum 1. They are found by least squares, from the best single c on: weight moves
  * from one c to another while that makes the sum smaller.
+ *
+ * Beside the one that is taken stands what is not refuted: the largest c that alone
+ * explains the rows nearly as well, or has some weight.
  */
 #include "import/learn/learn_inside.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { EXCHANGES_MAX = 200, ANCHORS_MAX = 3, APART_NS = 1000 };
+enum { EXCHANGES_MAX = 200, APART_NS = 1000 };
 
 static const unsigned percentiles[LEARN_COLUMNS_MAX - 1] = {0,  5,  10, 20, 30, 40, 50,
                                                             60, 70, 80, 90, 95, 100};
@@ -29,6 +33,14 @@ static const double quiet = 4e6;
 struct point {
     int64_t x;
     double y;
+};
+
+/* A fit, and what each of its columns alone leaves of the squares. */
+struct fitted {
+    struct learn_fit fit;
+    double sum; /* that is left */
+    uint32_t column_count;
+    double sums[LEARN_COLUMNS_MAX];
 };
 
 struct squares {
@@ -161,39 +173,56 @@ static double single_sum(const struct squares *squares, size_t k)
     return sum > 0 ? sum : 0;
 }
 
-/* c = 0 alone, unless others explain much of the squares; the sum that is left, with
- * @rest, that nothing explains. */
-static double fit_points(const struct point *points, size_t count, double rest,
-                         double quiet_sum, struct learn_fit *fit)
+/* c = 0 alone, unless others explain much of the squares. @rest is what nothing
+ * explains. */
+static void fit_points(const struct point *points, size_t count, double rest,
+                       double quiet_sum, struct fitted *fitted)
 {
     const double share = 2 * log((double)count) / (double)count;
+    struct learn_fit *fit = &fitted->fit;
     struct squares squares;
-    double alone = 0;
-    double sum = 0;
     size_t best = 0;
 
     find_columns(points, count, fit);
     sum_squares(points, count, fit, &squares);
-    alone = single_sum(&squares, 0) + rest;
-    for (size_t k = 1; k < fit->column_count; k++) {
-        best = single_sum(&squares, k) < single_sum(&squares, best) ? k : best;
+    fitted->column_count = fit->column_count;
+    for (size_t k = 0; k < fit->column_count; k++) {
+        fitted->sums[k] = single_sum(&squares, k) + rest;
+        best = fitted->sums[k] < fitted->sums[best] ? k : best;
     }
     fit->weights[best] = 1;
     for (unsigned i = 0; i < EXCHANGES_MAX && exchange(&squares, fit); i++) {
     }
-    sum = sum_of(&squares, fit) + rest;
-    if (count == 0 || alone < quiet_sum ||
-        sum >= alone * (1 - (share > 0.05 ? share : 0.05))) {
+    fitted->sum = sum_of(&squares, fit) + rest;
+    if (count == 0 || fitted->sums[0] < quiet_sum ||
+        fitted->sum >= fitted->sums[0] * (1 - (share > 0.05 ? share : 0.05))) {
         fit->column_count = 0;
-        sum = alone;
+        fitted->sum = fitted->sums[0];
         fit->gap_ns = squares.y_mean - squares.means[0];
-        return sum;
+        return;
     }
     fit->gap_ns = squares.y_mean;
     for (size_t k = 0; k < fit->column_count; k++) {
         fit->gap_ns -= fit->weights[k] * squares.means[k];
     }
-    return sum;
+}
+
+/* The largest c that @bound does not refute, or that has some weight if @has_weights
+ * and c is not 0 alone. *@is_last: nothing is refuted, so that it may never wait. */
+static int64_t largest_of(const struct fitted *fitted, double bound, bool has_weights,
+                          bool *is_last)
+{
+    static const double weight_min = 0.02;
+    uint32_t largest = 0;
+
+    for (uint32_t k = 1; k < fitted->column_count; k++) {
+        if (fitted->sums[k] <= bound || (has_weights && fitted->fit.column_count != 0 &&
+                                         fitted->fit.weights[k] > weight_min)) {
+            largest = k;
+        }
+    }
+    *is_last = fitted->column_count > 1 && largest + 1 == fitted->column_count;
+    return fitted->fit.c_ns[largest];
 }
 
 /* --- Anchors --- */
@@ -253,7 +282,7 @@ static size_t anchor(const struct learn_row *rows, size_t count, uint32_t place,
 
 /* Names in at least half of the rows, the most frequent ones first. */
 static size_t find_anchors(const struct learn_row *rows, size_t count,
-                           uint32_t anchors[ANCHORS_MAX])
+                           uint32_t anchors[LEARN_ANCHORS_MAX])
 {
     uint32_t seen[LEARN_PLACES_MAX] = {0};
     size_t found = 0;
@@ -264,11 +293,11 @@ static size_t find_anchors(const struct learn_row *rows, size_t count,
         }
     }
     /* in the order of the first row that has them, which no order of traces changes */
-    for (size_t i = 0; i < count && found < ANCHORS_MAX; i++) {
+    for (size_t i = 0; i < count && found < LEARN_ANCHORS_MAX; i++) {
         for (size_t k = 0; k < LEARN_ROW_ENDS_MAX && rows[i].places[k] != 0; k++) {
             const uint32_t place = rows[i].places[k];
 
-            if (found < ANCHORS_MAX && (size_t)seen[place] * 2 >= count) {
+            if (found < LEARN_ANCHORS_MAX && (size_t)seen[place] * 2 >= count) {
                 anchors[found++] = place;
                 seen[place] = 0;
             }
@@ -277,32 +306,61 @@ static size_t find_anchors(const struct learn_row *rows, size_t count,
     return found;
 }
 
+/* What the fits do not refute; @fitted are that of P and those of the anchors. */
+static void bound_holds(const struct fitted *fitted, size_t anchor_count, size_t count,
+                        double stamp, struct learn_fit *fit)
+{
+    static const double quiet_row = 1e6; /* ns² */
+    const double row = stamp * stamp / 4 > quiet_row ? stamp * stamp / 4 : quiet_row;
+    double best = fitted[0].sum;
+    double bound = 0;
+    bool is_last = false;
+
+    for (size_t i = 1; i <= anchor_count; i++) {
+        if (fit->anchor == fitted[i].fit.anchor && fitted[i].sum < best) {
+            best = fitted[i].sum;
+        }
+    }
+    bound = best * (1 + 8 / (double)count) + (double)count * row;
+    fit->hi_ns = largest_of(&fitted[0], bound, true, &fit->may_never_wait);
+    fit->anchor_count = (uint32_t)anchor_count;
+    for (size_t i = 1; i <= anchor_count; i++) {
+        fit->anchors[i - 1].place = fitted[i].fit.anchor;
+        fit->anchors[i - 1].hi_ns =
+            largest_of(&fitted[i], bound, fitted[i].sum <= 1.05 * best, &is_last);
+    }
+}
+
 void cpti_learn_fit(struct learn_row *rows, size_t count, bool has_anchors,
                     uint64_t stamp_ns, struct learn_fit *fit)
 {
     const double stamp = (double)stamp_ns;
     const double quiet_sum =
         (double)count * (stamp * stamp / 2 > quiet ? stamp * stamp / 2 : quiet);
+    struct fitted fitted[1 + LEARN_ANCHORS_MAX];
     struct point points[LEARN_ROWS_MAX];
-    uint32_t anchors[ANCHORS_MAX];
-    size_t anchor_count = 0;
-    double sum = 0;
+    uint32_t anchors[LEARN_ANCHORS_MAX];
+    size_t anchor_count = has_anchors ? find_anchors(rows, count, anchors) : 0;
+    size_t taken = 0;
 
+    memset(fitted, 0, sizeof fitted);
     for (size_t i = 0; i < count; i++) {
         points[i] = (struct point){rows[i].held_ns, (double)rows[i].event_ns};
     }
-    sum = fit_points(points, count, 0, quiet_sum, fit);
-    anchor_count =
-        has_anchors && sum >= quiet_sum ? find_anchors(rows, count, anchors) : 0;
+    fit_points(points, count, 0, quiet_sum, &fitted[0]);
     for (size_t i = 0; i < anchor_count; i++) {
-        struct learn_fit other = {.anchor = anchors[i]};
+        struct fitted *other = &fitted[i + 1];
         double rest = 0;
         const size_t kept = anchor(rows, count, anchors[i], points, &rest);
-        const double left = fit_points(points, kept, rest, quiet_sum, &other);
 
-        if (left < sum * (1 - 3 * log((double)count) / (double)count)) {
-            *fit = other;
-            sum = left;
+        other->fit.anchor = anchors[i];
+        fit_points(points, kept, rest, quiet_sum, other);
+        if (fitted[0].sum >= quiet_sum &&
+            other->sum <
+                fitted[taken].sum * (1 - 3 * log((double)count) / (double)count)) {
+            taken = i + 1;
         }
     }
+    *fit = fitted[taken].fit;
+    bound_holds(fitted, anchor_count, count, stamp, fit);
 }

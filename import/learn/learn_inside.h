@@ -16,6 +16,7 @@
 
 #include "cpt/base/hash_index.h"
 #include "import/learn/learn.h"
+#include "cpt/cpt_doubt.h"
 #include "import/spans/span_trace.h"
 
 enum {
@@ -28,7 +29,9 @@ enum {
     LEARN_FITS_MAX = 1 << 12,
     LEARN_ROWS_MAX = 1000,  /* of a fit */
     LEARN_COLUMNS_MAX = 14, /* 0 and 13 quantiles */
-    LEARN_ROW_ENDS_MAX = 4  /* that may be an anchor */
+    LEARN_ROW_ENDS_MAX = 8, /* that may be an anchor */
+    LEARN_ANCHORS_MAX = 8,
+    LEARN_HOLDERS_MAX = 1 << 21 /* of a trace: with more, it has no doubt */
 };
 
 #define LEARN_NONE    UINT32_MAX
@@ -84,6 +87,16 @@ struct learn_fit {
     uint32_t anchor;       /* place from whose end it is counted; 0: from P */
     int64_t c_ns[LEARN_COLUMNS_MAX];
     double weights[LEARN_COLUMNS_MAX];
+    /* What may be, beside what is taken: */
+    int64_t hi_ns;       /* the largest c behind P that is not refuted … */
+    bool may_never_wait; /* … or any */
+    uint32_t anchor_count;
+    struct {
+        uint32_t place;
+        int64_t hi_ns; /* the same behind its end */
+    } anchors[LEARN_ANCHORS_MAX];
+    uint64_t wire_ns; /* as much of a gap may be the way of a call that has no client's
+                         span */
 };
 
 struct learn_row {
@@ -133,6 +146,7 @@ struct learn_call {
     uint32_t before; /* the call of the same name before it, or LEARN_NONE */
     uint32_t depth;  /* scratch of counting */
     bool is_lost;
+    bool is_bare;  /* no client's span tells of it: its wire is in gaps of the node */
     bool is_timed; /* a timer started it: a second attempt, where one of the two lost */
     bool is_cut;
     bool is_held;                /* something waited for it */
@@ -167,6 +181,38 @@ struct learn_node {
     size_t held_count, held_capacity;
 };
 
+/* What may have held an event, while they are noted (learn_doubt.c). */
+struct learn_holder {
+    uint64_t lag_ns;
+    uint32_t call;
+    unsigned char of; /* the beginning of its visit, or the start or end of the call */
+    unsigned char flags;
+};
+
+struct learn_noted {
+    uint64_t at_ns;
+    uint64_t wire_ns;
+    uint32_t holder_end;
+    uint32_t call; /* that starts; LEARN_NONE: the visit ends */
+    bool is_timed;
+};
+
+struct learn_list {
+    void *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* The events of a trace, visit by visit, and the moments that they become. */
+struct learn_doubt {
+    struct learn_list events, holders;
+    bool is_lost; /* some of them, without memory or at the limit */
+    struct cpt_doubt_moment *moments;
+    size_t moment_capacity;
+    struct cpt_doubt_holder *made;
+    size_t made_capacity;
+};
+
 struct cpti_learn {
     const struct cpt_alloc *alloc;
     struct learn_table classes;
@@ -180,6 +226,8 @@ struct cpti_learn {
     bool is_chosen;  /* … until some of them are chosen */
     uint64_t trace_hash;
     struct learn_node node;
+    struct learn_doubt doubt;
+    const struct cpti_making *making; /* the trace that is filled in */
     struct cpti_learn_counts counts;
 };
 
@@ -245,9 +293,20 @@ bool cpti_learn_is_at_times_before(const struct learn_class *class, uint32_t fro
 bool cpti_learn_starts_before(const struct learn_class *class, uint32_t from,
                               uint32_t to);
 
+/* Whether they overlap in nearly all requests that have both. */
+bool cpti_learn_is_beside(const struct learn_class *class, uint32_t from, uint32_t to);
+
 /* --- learn_events.c: what each event of the node waited for --- */
 
 cpt_status cpti_learn_events(struct cpti_learn *learn);
+
+/* Whether the way of a call that no client's span tells of is in the gap before
+ * @event. */
+bool cpti_learn_has_wire(const struct learn_node *node, size_t event);
+
+/* Whether call @number, which had ended, may have held @event though it is not known
+ * to: it does run side by side with it, but not always. */
+bool cpti_learn_may_hold(const struct learn_node *node, uint32_t number, size_t event);
 
 /* --- learn_rows.c: the second pass --- */
 
@@ -265,6 +324,9 @@ cpt_status cpti_learn_fit_all(struct cpti_learn *learn, bool *is_done);
 /* The fit of @event; NULL: nothing is known of it. */
 const struct learn_fit *cpti_learn_fit_of(const struct learn_node *node, size_t event);
 
+/* As much of the gap before @event may be the way of calls; UINT64_MAX: all of it. */
+uint64_t cpti_learn_wire_of(const struct learn_node *node, size_t event);
+
 /* --- learn_fit.c --- */
 
 /* Fits @rows, which it puts in order, of places or of operations. @stamp_ns is their
@@ -278,6 +340,23 @@ void cpti_learn_fit(struct learn_row *rows, size_t count, bool has_anchors,
  * status of the build. */
 void cpti_learn_fill(struct cpti_learn *learn, struct cpti_making *making,
                      uint32_t number);
+
+/* --- learn_doubt.c: what else each event may have waited for --- */
+
+void cpti_learn_doubt_begin(struct cpti_learn *learn); /* another trace */
+void cpti_learn_doubt_free(struct cpti_learn *learn);
+
+/* Notes the events of the node, behind those of the visits before it; or those of visit
+ * @number, by the walk's rule. */
+void cpti_learn_doubt_node(struct cpti_learn *learn);
+void cpti_learn_doubt_walk(struct cpti_learn *learn, const struct cpti_making *making,
+                           uint32_t number, const uint32_t *starts,
+                           const uint32_t *ends, size_t count);
+
+/* The doubt of the trace, whose lines have their numbers; it is good until the next
+ * one. False: it has none. */
+bool cpti_learn_doubt(struct cpti_learn *learn, const struct cpti_making *making,
+                      struct cpt_doubt *doubt);
 
 /* How long the service computed before it blocked, drawn by @hash: it was held for
  * @held_ns, and the event came after @event_ns. */

@@ -212,10 +212,12 @@ cpt_status cpti_learn_node(struct cpti_learn *learn, struct cpti_making *making,
     for (size_t i = 0; i < count; i++) {
         const struct cpti_visit_call *call = &making->calls[starts[i]];
 
-        node->calls[i] = (struct learn_call){.start_ns = call->call.issue_ns,
-                                             .end_ns = call->call.arrive_ns,
-                                             .number = starts[i],
-                                             .is_lost = call->is_beside};
+        node->calls[i] =
+            (struct learn_call){.start_ns = call->call.issue_ns,
+                                .end_ns = call->call.arrive_ns,
+                                .number = starts[i],
+                                .is_lost = call->is_beside,
+                                .is_bare = cpti_visit_is_bare(making, starts[i])};
     }
     status = find_operations(learn, making, &is_known);
     if (status == CPT_OK && is_known) {

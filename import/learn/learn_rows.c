@@ -12,7 +12,9 @@
 
 enum { SPARE_ROWS = LEARN_ROWS_MAX / 4 };
 
+/* In a key: it is of operations, not of places; its rows are gaps. */
 #define BY_OPERATION (UINT64_C(1) << 63)
+#define OF_GAPS      (UINT64_C(1) << 62)
 
 static int compare_rows(const void *left, const void *right)
 {
@@ -131,10 +133,10 @@ static cpt_status add_row(struct cpti_learn *learn, uint64_t number,
     }
     if (class->keys.count != before) {
         const bool is_operation = (number & BY_OPERATION) != 0;
-        const uint64_t numbers = number & ~BY_OPERATION;
+        const uint64_t numbers = number & ~(BY_OPERATION | OF_GAPS);
 
         key->hash = cpti_hash_mix(
-            class->key ^ number >> 63 ^
+            class->key ^ number >> 62 ^
             cpti_hash_mix(hash_of(class, (uint32_t)(numbers >> 32), is_operation)) ^
             hash_of(class, (uint32_t)numbers, is_operation));
         learn->key_count++;
@@ -160,6 +162,37 @@ static cpt_status add_row(struct cpti_learn *learn, uint64_t number,
     return status;
 }
 
+/* How long @event took behind all that it came behind. */
+static cpt_status add_gap(struct cpti_learn *learn, size_t number, uint64_t hash)
+{
+    const struct learn_event *event = &learn->node.events[number];
+    const uint64_t last_ns =
+        event->held_ns > event->behind_ns ? event->held_ns : event->behind_ns;
+
+    return add_row(
+        learn, key_of(&learn->node, number, false) | OF_GAPS,
+        &(struct learn_row){.hash = hash, .event_ns = event->at_ns - last_ns});
+}
+
+static cpt_status add_held(struct cpti_learn *learn, size_t number, uint64_t hash)
+{
+    struct learn_node *node = &learn->node;
+    const struct learn_event *event = &node->events[number];
+    struct learn_row row = {.hash = hash,
+                            .held_ns = (int64_t)(event->held_ns - event->behind_ns),
+                            .event_ns = event->at_ns - event->behind_ns};
+    cpt_status status = CPT_OK;
+
+    for (size_t k = 0; k < LEARN_ROW_ENDS_MAX && k < event->held_count; k++) {
+        const struct learn_call *call = &node->calls[node->held[event->held_at + k]];
+
+        row.end_ns[k] = (int64_t)(call->end_ns - event->behind_ns);
+        row.places[k] = (uint16_t)call->place;
+    }
+    status = add_row(learn, key_of(node, number, false), &row);
+    return status == CPT_OK ? add_row(learn, key_of(node, number, true), &row) : status;
+}
+
 cpt_status cpti_learn_add_rows(struct cpti_learn *learn,
                                const struct cpti_making *making, uint32_t visit)
 {
@@ -168,23 +201,18 @@ cpt_status cpti_learn_add_rows(struct cpti_learn *learn,
 
     for (size_t i = 0; i <= node->count && status == CPT_OK; i++) {
         const struct learn_event *event = &node->events[i];
-        struct learn_row row = {.held_ns = (int64_t)(event->held_ns - event->behind_ns),
-                                .event_ns = event->at_ns - event->behind_ns};
+        const bool has_wire = cpti_learn_has_wire(node, i);
+        uint64_t hash = 0;
 
-        if (event->held_count == 0 || event->is_timed) {
+        if (event->is_timed || (event->held_count == 0 && !has_wire)) {
             continue;
         }
-        row.hash = cpti_learn_event_hash(learn, making, visit, i);
-        for (size_t k = 0; k < LEARN_ROW_ENDS_MAX && k < event->held_count; k++) {
-            const struct learn_call *call =
-                &node->calls[node->held[event->held_at + k]];
-
-            row.end_ns[k] = (int64_t)(call->end_ns - event->behind_ns);
-            row.places[k] = (uint16_t)call->place;
+        hash = cpti_learn_event_hash(learn, making, visit, i);
+        if (has_wire) {
+            status = add_gap(learn, i, hash);
         }
-        status = add_row(learn, key_of(node, i, false), &row);
-        if (status == CPT_OK) {
-            status = add_row(learn, key_of(node, i, true), &row);
+        if (status == CPT_OK && event->held_count != 0) {
+            status = add_held(learn, i, hash);
         }
     }
     cpti_learn_bound(learn);
@@ -192,6 +220,21 @@ cpt_status cpti_learn_add_rows(struct cpti_learn *learn,
 }
 
 /* --- Fits --- */
+
+static int compare_gaps(const void *left, const void *right)
+{
+    const struct learn_row *a = left;
+    const struct learn_row *b = right;
+
+    return (a->event_ns > b->event_ns) - (a->event_ns < b->event_ns);
+}
+
+/* The gap that one of twenty is below. */
+static uint64_t least_gap(struct learn_row *rows, size_t count)
+{
+    qsort(rows, count, sizeof *rows, compare_gaps);
+    return rows[count / 20].event_ns;
+}
 
 static cpt_status fit_key(struct cpti_learn *learn, struct learn_key *key,
                           void *context)
@@ -203,10 +246,15 @@ static cpt_status fit_key(struct cpti_learn *learn, struct learn_key *key,
             return CPT_NO_MEMORY;
         }
         qsort(key->rows, key->row_count, sizeof *key->rows, compare_rows);
-        cpti_learn_fit(
-            key->rows,
-            key->row_count < LEARN_ROWS_MAX ? key->row_count : LEARN_ROWS_MAX,
-            (key->key & BY_OPERATION) == 0, cpti_learn_resolution_ns(learn), key->fit);
+        if (key->row_count > LEARN_ROWS_MAX) {
+            key->row_count = LEARN_ROWS_MAX;
+        }
+        if ((key->key & OF_GAPS) != 0) {
+            key->fit->wire_ns = least_gap(key->rows, key->row_count);
+        } else {
+            cpti_learn_fit(key->rows, key->row_count, (key->key & BY_OPERATION) == 0,
+                           cpti_learn_resolution_ns(learn), key->fit);
+        }
     }
     free_rows(learn, key);
     return CPT_OK;
@@ -275,4 +323,15 @@ const struct learn_fit *cpti_learn_fit_of(const struct learn_node *node, size_t 
         }
     }
     return NULL;
+}
+
+uint64_t cpti_learn_wire_of(const struct learn_node *node, size_t event)
+{
+    const struct learn_key *key = NULL;
+
+    if (!cpti_learn_has_wire(node, event)) {
+        return 0;
+    }
+    key = cpti_learn_find(&node->class->keys, key_of(node, event, false) | OF_GAPS);
+    return key != NULL && key->fit != NULL ? key->fit->wire_ns : UINT64_MAX;
 }

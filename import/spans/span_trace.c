@@ -640,6 +640,10 @@ static bool finish_visit(struct cpti_making *making, uint32_t number, uint32_t *
     if (!is_filled) {
         order_visit(making, visit, starts, ends, count);
         add_awaits(making, visit, starts, ends, count);
+        if (making->rule != NULL && making->build.status == CPT_OK) {
+            making->rule->walked(making->rule->context, making, number, starts, ends,
+                                 count);
+        }
     }
     for (size_t i = 0; i < count; i++) {
         struct cpti_visit_call *own = call_at(making, starts, i);

@@ -59,8 +59,20 @@ struct cpti_visit_rule {
      */
     bool (*fill)(void *context, struct cpti_making *making, uint32_t number,
                  uint32_t *starts, uint32_t *ends, size_t count);
+    /* Behind the walk's rule, which has put @starts and @ends in their orders. */
+    void (*walked)(void *context, const struct cpti_making *making, uint32_t number,
+                   const uint32_t *starts, const uint32_t *ends, size_t count);
     void *context;
 };
+
+/* Whether no client's span tells of call @number: the callee's is all there is. */
+static inline bool cpti_visit_is_bare(const struct cpti_making *making, uint32_t number)
+{
+    const struct cpti_visit_call *call = &making->calls[number];
+
+    return call->callee != CPTI_NO_VISIT &&
+           making->visits[call->callee].span == call->span;
+}
 
 /* As cpti_spans_inferred_dag(), by @rule where that fills. @visit NULL: no dag is made,
  * only the rule is asked. */
