@@ -23,9 +23,11 @@
 #include "tool/print/quantile_print.h"
 #include "tool/print/tree_print.h"
 #include "tool/select/select.h"
+#include "tool/whatif/could_be.h"
 #include "cpt/cpt_name.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,9 @@ struct row {
     double slack; /* of those */
     double free;
     uint32_t flags;
+    /* As far as these could be, where who waited is inferred; the slack's of those
+     * whose response waited for it. */
+    struct cpt_doubt_frame could_be;
 };
 
 struct slack {
@@ -61,6 +66,8 @@ struct slack {
     size_t row_count, row_capacity, number_capacity, numbered;
     struct cpti_weights requests;
     uint64_t inexact_count; /* the longest path is not the latency */
+    uint64_t doubt_count;   /* requests in which it is inferred who waited … */
+    uint64_t untold_count;  /* … and not known who else may have been waited for */
     struct cpti_view view;
     struct cpti_weighted latency;
 };
@@ -115,6 +122,56 @@ static void add_frame(struct row *row, const struct cpt_dag_frame *frame, double
     }
 }
 
+/* What is known of @frame is all that may be: @latency_ns is that of its request. */
+static struct cpt_doubt_frame known_range(const struct cpt_dag_frame *frame,
+                                          double latency_ns)
+{
+    const double gain_ns = (double)frame->gain_ns;
+    const double slack_ns =
+        frame->slack_ns != CPT_DAG_UNBOUNDED ? (double)frame->slack_ns : latency_ns;
+
+    return (struct cpt_doubt_frame){gain_ns, gain_ns, slack_ns, slack_ns};
+}
+
+/* The hull of @range and what @frame has. */
+static void add_range(struct row *row, const struct cpt_dag_frame *frame,
+                      const struct cpt_doubt_frame *range, double weight)
+{
+    const struct cpt_doubt_frame known = known_range(frame, 0);
+    struct cpt_doubt_frame *sum = &row->could_be;
+
+    sum->gain_low_ns += weight * fmin(range->gain_low_ns, known.gain_low_ns);
+    sum->gain_high_ns += weight * fmax(range->gain_high_ns, known.gain_high_ns);
+    if (frame->slack_ns != CPT_DAG_UNBOUNDED) {
+        sum->slack_low_ns += weight * fmin(range->slack_low_ns, known.slack_low_ns);
+        sum->slack_high_ns += weight * fmax(range->slack_high_ns, known.slack_high_ns);
+    }
+}
+
+/* As far as the frames of @graph could go: in @ranges. */
+static cpt_status find_ranges(struct slack *slack, const struct cpti_kept_graph *graph,
+                              const struct cpt_dag_frame *frames,
+                              struct cpt_doubt_frame *ranges)
+{
+    const struct cpt_dag_recorded *recorded = graph->recorded;
+    const double latency_ns = (double)graph->latency_ns;
+    const bool is_inferred =
+        recorded->evidence >= CPT_EVIDENCE_LEARNT && !slack->kept.by_walk;
+    const cpt_status status =
+        is_inferred ? cpt_doubt_frames(NULL, recorded, ranges) : CPT_END;
+
+    slack->doubt_count += is_inferred;
+    if (status == CPT_OK || status == CPT_NO_MEMORY) {
+        return status;
+    }
+    slack->untold_count += is_inferred;
+    for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
+        ranges[i] = is_inferred ? (struct cpt_doubt_frame){0, latency_ns, 0, latency_ns}
+                                : known_range(&frames[i], latency_ns);
+    }
+    return CPT_OK;
+}
+
 /* Whether the gains of a request cost too much: each frame on the path costs a walk of
  * the whole dag. Requests have few names; a file may say anything. */
 static bool is_too_much(const struct cpt_dag_shape *shape,
@@ -131,13 +188,15 @@ static bool is_too_much(const struct cpt_dag_shape *shape,
 
 /* All frames of a request, which have rows. */
 static void add_frames(struct slack *slack, const struct cpt_dag_recorded *recorded,
-                       const struct cpt_dag_frame *frames, double weight)
+                       const struct cpt_dag_frame *frames,
+                       const struct cpt_doubt_frame *ranges, double weight)
 {
     for (uint32_t i = 0; i < recorded->shape.frame_count; i++) {
         struct row *row = NULL;
 
         if (row_of(slack, &recorded->frames[i], &row) == CPT_OK) {
             add_frame(row, &frames[i], weight);
+            add_range(row, &frames[i], &ranges[i], weight);
         }
     }
 }
@@ -153,13 +212,17 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
         cpt_alloc_array(NULL, NULL, shape->node_count, sizeof *measures);
     struct cpt_dag_frame *frames =
         cpt_alloc_array(NULL, NULL, shape->frame_count, sizeof *frames);
-    cpt_status status = measures != NULL && frames != NULL ? CPT_OK : CPT_NO_MEMORY;
+    struct cpt_doubt_frame *ranges =
+        cpt_alloc_array(NULL, NULL, shape->frame_count, sizeof *ranges);
+    cpt_status status =
+        measures != NULL && frames != NULL && ranges != NULL ? CPT_OK : CPT_NO_MEMORY;
 
     status = CPTI_THEN(status, cpt_dag_measure(dag, measures));
     if (status == CPT_OK && is_too_much(shape, measures)) {
         status = CPT_LIMIT;
     }
     status = CPTI_THEN(status, cpt_dag_frames(dag, measures, frames));
+    status = CPTI_THEN(status, find_ranges(slack, graph, frames, ranges));
     for (uint32_t i = 0; i < shape->frame_count && status == CPT_OK; i++) {
         struct row *row = NULL;
 
@@ -168,13 +231,14 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
     if (status == CPT_OK) { /* each frame has a row: all of them count, or none */
         const double weight = cpti_weight_of(graph->probability);
 
-        add_frames(slack, recorded, frames, weight);
+        add_frames(slack, recorded, frames, ranges, weight);
         cpti_weights_add(&slack->requests, weight);
         cpti_weighted_add(&slack->latency, weight, (double)graph->latency_ns);
         slack->inexact_count += cpt_dag_latency_ns(dag) != graph->latency_ns;
     }
     cpt_alloc_free(NULL, measures);
     cpt_alloc_free(NULL, frames);
+    cpt_alloc_free(NULL, ranges);
     return status;
 }
 
@@ -270,6 +334,53 @@ static int print_requests(const void *context)
 
 /* --- Columns --- */
 
+static struct cpti_could_be gain_could_be(const struct slack *slack,
+                                          const struct row *row)
+{
+    const double weight = slack->requests.sums[0];
+
+    return slack->doubt_count != 0
+               ? cpti_could_be_of(row->could_be.gain_low_ns / weight,
+                                  row->could_be.gain_high_ns / weight,
+                                  row->gain.wx / weight, slack->latency.wx / weight)
+               : (struct cpti_could_be){0};
+}
+
+static struct cpti_could_be slack_could_be(const struct slack *slack,
+                                           const struct row *row)
+{
+    return slack->doubt_count != 0 && row->needed_weight != 0
+               ? cpti_could_be_of(row->could_be.slack_low_ns / row->needed_weight,
+                                  row->could_be.slack_high_ns / row->needed_weight,
+                                  row->slack / row->needed_weight,
+                                  slack->latency.wx / slack->requests.sums[0])
+               : (struct cpti_could_be){0};
+}
+
+/* Fields of JSON alone. */
+static void put_could_be(const struct cpti_asked *asked, struct cpti_json *json)
+{
+    const struct cpti_could_be gain = gain_could_be(asked->context, asked->row);
+    const struct cpti_could_be slack = slack_could_be(asked->context, asked->row);
+
+    cpti_could_be_put(&gain, "gain_could_be", true, json);
+    cpti_could_be_put(&slack, "slack_could_be", false, json);
+}
+
+/* Both ends of the interval of the gain, or of the slack, in tables. */
+static struct cpti_cell get_could_be(const struct cpti_asked *asked)
+{
+    const struct cpti_could_be could_be =
+        asked->what != 0 ? slack_could_be(asked->context, asked->row)
+                         : gain_could_be(asked->context, asked->row);
+
+    if (could_be.verdict == CPTI_VERDICT_NONE) {
+        return cpti_cell_unknown();
+    }
+    (void)cpti_interval_text(could_be.low_ns, could_be.high_ns, asked->room);
+    return cpti_cell_text(asked->room);
+}
+
 /* What a column has: a mean and which part of it, or something of the row itself. */
 enum { GAIN, DRAG, PATH };
 enum { NAME, KIND, INTERVAL, SLACK, FREE, SLACK_IS_LEAST, DRAG_IS_LEAST };
@@ -322,6 +433,9 @@ static const struct cpti_column columns[] = {
     {"gain_high_ns", "to", CPTI_NS, MEAN_OF(GAIN, _HIGH)},
     {"gain_interval", "95% interval", CPTI_TEXT, get, INTERVAL,
      "both ends of it, in tables", CPTI_IN_TABLES},
+    {"gain_could_be", "gain could be", CPTI_TEXT, get_could_be, 0,
+     "whatever services waited for, where that is inferred; in JSON with its verdict",
+     CPTI_EVERYWHERE, put_could_be},
     {"drag_ns", "drag ms", CPTI_NS, MEAN_OF(DRAG, ),
      "the gain of its piece that would give most"},
     {"drag_low_ns", "drag from", CPTI_NS, MEAN_OF(DRAG, _LOW)},
@@ -331,6 +445,8 @@ static const struct cpti_column columns[] = {
     {"path_high_ns", "to", CPTI_NS, MEAN_OF(PATH, _HIGH)},
     {"slack_ns", "slack ms", CPTI_NS, get, SLACK,
      "how much longer it could take before the response comes later"},
+    {"slack_could_be", "slack could be", CPTI_TEXT, get_could_be, 1,
+     "whatever services waited for, in tables", CPTI_IN_TABLES},
     {"free_ns", "free ms", CPTI_NS, get, FREE, "… before anything else is delayed"},
     {"slack_is_least", "slack is least", CPTI_FLAG, get, SLACK_IS_LEAST,
      "a wait behind it ended with the first of several"},
@@ -344,6 +460,13 @@ static const struct cpti_relation relation = {
 /* With the interval, if there are several requests. */
 #define SHOWN_OF_SEVERAL                                                               \
     "gain_ns,gain_interval,drag_ns,path_ns,slack_ns,free_ns,kind,name"
+
+/* The same where who waited is inferred. */
+#define SHOWN_IN_DOUBT                                                                 \
+    "gain_ns,gain_could_be,drag_ns,path_ns,slack_ns,slack_could_be,kind,name"
+#define SHOWN_OF_SEVERAL_IN_DOUBT                                                      \
+    "gain_ns,gain_could_be,gain_interval,drag_ns,path_ns,slack_ns,slack_could_be,"     \
+    "kind,name"
 
 /* --- Printing --- */
 
@@ -404,6 +527,15 @@ static int show(struct slack *slack)
     return cpti_sheet_print(&sheet);
 }
 
+/* The columns of tables, of options that were read before. */
+static const char *shown_of(const struct slack *slack)
+{
+    if (slack->doubt_count != 0) {
+        return slack->requests.count > 1 ? SHOWN_OF_SEVERAL_IN_DOUBT : SHOWN_IN_DOUBT;
+    }
+    return SHOWN_OF_SEVERAL;
+}
+
 static int measure(struct slack *slack, const struct cpti_arguments *arguments)
 {
     int status = CPTI_EXIT_DONE;
@@ -413,8 +545,8 @@ static int measure(struct slack *slack, const struct cpti_arguments *arguments)
         return cpti_failed("out of memory");
     }
     status = cpti_kept_graphs(&slack->kept, &slack->counts);
-    if (slack->requests.count > 1) { /* the options were read before */
-        (void)cpti_view_read(arguments, &relation, SHOWN_OF_SEVERAL, &slack->view);
+    if (slack->requests.count > 1 || slack->doubt_count != 0) {
+        (void)cpti_view_read(arguments, &relation, shown_of(slack), &slack->view);
     }
     status = cpti_exit_last(status, show(slack));
     cpt_names_free(slack->names);

@@ -89,10 +89,11 @@ int cpti_whatif_add_lines(struct cpti_whatif *whatif, char *text)
 struct survey {
     const struct cpti_whatif_set *set;
     struct cpt_whatif_plan *plan;
-    uint64_t *latency_ns;          /* of each request */
-    double *mean_ns;               /* of each frame, on the paths; 0 before */
-    struct cpti_whatif_tree *tree; /* of the paths; NULL: not wanted */
-    unsigned side;                 /* of the tree */
+    uint64_t *latency_ns;            /* of each request */
+    double *mean_ns;                 /* of each frame, on the paths; 0 before */
+    struct cpti_whatif_doubt *doubt; /* of the latencies; NULL: not wanted */
+    struct cpti_whatif_tree *tree;   /* of the paths; NULL: not wanted */
+    unsigned side;                   /* of the tree */
 };
 
 /* Visits each request once. */
@@ -111,6 +112,10 @@ static cpt_status survey_all(const struct survey *survey)
         memset(time_ns, 0, frames * sizeof *time_ns);
         status = cpt_whatif_run(survey->plan, i, 1, &survey->latency_ns[i]);
         status = CPTI_THEN(status, cpt_whatif_times(survey->plan, i, time_ns));
+        if (status == CPT_OK && survey->doubt != NULL) {
+            status = cpti_whatif_doubt_add(survey->doubt, set, survey->plan, i,
+                                           survey->latency_ns[i]);
+        }
         if (status == CPT_OK && survey->tree != NULL) {
             status = cpti_whatif_tree_add(survey->tree, set, survey->plan, i,
                                           set->weight[i] / weights, survey->side);
@@ -210,6 +215,7 @@ static cpt_status survey_plan(struct cpti_whatif *whatif, struct cpt_whatif_plan
         .plan = plan,
         .latency_ns = whatif->after_ns,
         .mean_ns = calloc(whatif->shift_count + 1, sizeof *survey.mean_ns),
+        .doubt = &whatif->doubt,
         .tree = whatif->tree,
         .side = CPTI_WHATIF_AFTER};
     const cpt_status status =
@@ -248,6 +254,7 @@ static int survey_after(struct cpti_whatif *whatif)
     if (exit_status != CPTI_EXIT_DONE) {
         return exit_status;
     }
+    whatif->doubt.lists_waits = true;
     status = survey_plan(whatif, plan);
     status = CPTI_THEN(status, note_workers(whatif, plan));
     whatif->counts = cpt_whatif_counts(plan);
@@ -255,6 +262,9 @@ static int survey_after(struct cpti_whatif *whatif)
         !cpti_whatif_compare(&whatif->order, whatif->after_ns, true, &whatif->stats)) {
         status = CPT_NO_MEMORY;
     }
+    cpti_whatif_doubt_judge(&whatif->doubt,
+                            whatif->stats.rows[CPTI_WHATIF_MEAN].before_ns,
+                            whatif->stats.rows[CPTI_WHATIF_MEAN].change_ns);
     exit_status = status == CPT_OK ? CPTI_EXIT_DONE
                                    : cpti_failed("%s", cpt_status_sentence(status));
     if (exit_status == CPTI_EXIT_DONE && whatif->output != NULL) {
@@ -315,6 +325,7 @@ void cpti_whatif_free(struct cpti_whatif *whatif)
         free(whatif->owned[i]);
     }
     cpti_whatif_order_deinit(&whatif->order);
+    cpti_whatif_doubt_deinit(&whatif->doubt);
     free(whatif->workers);
     free(whatif->after_ns);
     free(whatif->shifts);

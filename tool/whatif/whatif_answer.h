@@ -12,6 +12,7 @@
 #ifndef CPTI_CLI_WHATIF_ANSWER_H
 #define CPTI_CLI_WHATIF_ANSWER_H
 
+#include "tool/whatif/whatif_doubt.h"
 #include "tool/whatif/whatif_stats.h"
 #include "tool/whatif/whatif_sweep.h"
 #include "tool/whatif/whatif_tree.h"
@@ -40,6 +41,7 @@ struct cpti_whatif {
     /* The answer: */
     struct cpti_whatif_order order;
     struct cpti_whatif_stats stats;
+    struct cpti_whatif_doubt doubt; /* of the mean's change */
     struct cpt_whatif_counts counts;
     uint64_t *after_ns;
     struct cpti_whatif_shift *shifts;

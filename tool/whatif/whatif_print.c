@@ -92,20 +92,54 @@ static struct cpti_cell get_which(const struct cpti_asked *asked)
     return cpti_cell_text(row_words[row - whatif->stats.rows]);
 }
 
-#define OF(field) CPTI_OF(struct cpti_whatif_row, field)
+/* Whether @row is the mean, of which only the interval is known. */
+static bool is_untold(const struct cpti_whatif *whatif,
+                      const struct cpti_whatif_row *row)
+{
+    return row == &whatif->stats.rows[CPTI_WHATIF_MEAN] &&
+           !cpti_has_number(&whatif->doubt.could_be);
+}
+
+/* The field of the row at the place `what`. */
+static struct cpti_cell get_number(const struct cpti_asked *asked)
+{
+    return is_untold(asked->context, asked->row) ? cpti_cell_unknown()
+                                                 : cpti_field_number(asked);
+}
+
+enum { LOW, HIGH };
+
+/* How far the mean's change could be. */
+static struct cpti_cell get_could_be(const struct cpti_asked *asked)
+{
+    const struct cpti_whatif *whatif = asked->context;
+    const struct cpti_could_be *could_be = &whatif->doubt.could_be;
+
+    return cpti_cell_known(asked->row == &whatif->stats.rows[CPTI_WHATIF_MEAN],
+                           asked->what == LOW ? could_be->low_ns : could_be->high_ns);
+}
+
+#define OF(field) get_number, offsetof(struct cpti_whatif_row, field)
 
 static const struct cpti_column latency_columns[] = {
-    {"before_ns", "before ms", CPTI_NS, OF(before_ns)},
+    {"before_ns", "before ms", CPTI_NS, CPTI_OF(struct cpti_whatif_row, before_ns)},
     {"after_ns", "after ms", CPTI_NS, OF(after_ns)},
     {"change_ns", "change ms", CPTI_NS, OF(change_ns)},
+    {"could_low_ns", "could be from", CPTI_NS, get_could_be, LOW},
+    {"could_high_ns", "to", CPTI_NS, get_could_be, HIGH},
     {"low_ns", "95% from", CPTI_NS, OF(low_ns)},
     {"high_ns", "to", CPTI_NS, OF(high_ns)},
     {"latency", "latency", CPTI_TEXT, get_which},
     {0},
 };
 
+#undef OF
+
 static const struct cpti_relation latencies = {
     "latency", latency_columns, "before_ns,after_ns,change_ns,low_ns,high_ns,latency"};
+
+static const char columns_in_doubt[] =
+    "before_ns,after_ns,change_ns,could_low_ns,could_high_ns,low_ns,high_ns,latency";
 
 static struct cpti_rows rows_of(const struct cpti_whatif *whatif)
 {
@@ -152,6 +186,9 @@ static void put_latency(struct cpti_json *json, const struct cpti_whatif *whatif
         cpti_json_ns(json, "change_ns", row->change_ns);
         cpti_json_ns(json, "low_ns", row->low_ns);
         cpti_json_ns(json, "high_ns", row->high_ns);
+        if (i == CPTI_WHATIF_MEAN) {
+            cpti_could_be_put(&whatif->doubt.could_be, "could_be", true, json);
+        }
         cpti_json_close(json);
     }
     cpti_json_close(json);
@@ -243,7 +280,9 @@ static int print_head(const void *context)
 {
     const struct shown *shown = context;
     const struct cpti_whatif *whatif = shown->whatif;
-    const struct cpti_view view = cpti_view_beside(shown->view, &latencies, NULL);
+    const struct cpti_view view = cpti_view_beside(
+        shown->view, &latencies,
+        whatif->doubt.could_be.verdict != CPTI_VERDICT_NONE ? columns_in_doubt : NULL);
     const struct cpti_rows rows =
         CPTI_ROWS(whatif->stats.rows, CPTI_WHATIF_ROWS, whatif);
     int status = CPTI_EXIT_DONE;
@@ -257,6 +296,7 @@ static int print_head(const void *context)
     }
     print_notes(whatif);
     status = cpti_relation_print(&view, &rows, rows.count);
+    cpti_whatif_doubt_print(&whatif->doubt, whatif->set);
     (void)printf("\n");
     return status;
 }

@@ -116,7 +116,7 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
                                               .context = set};
     int status = CPTI_EXIT_DONE;
 
-    *set = (struct cpti_whatif_set){.parts_max = parts_max};
+    *set = (struct cpti_whatif_set){.by_walk = by_walk, .parts_max = parts_max};
     set->whatif = cpt_whatif_new(NULL);
     set->names = cpt_names_new(NULL);
     if (set->whatif == NULL || set->names == NULL) {

@@ -17,6 +17,7 @@ struct cpti_whatif_set {
     struct cpt_whatif *whatif;
     struct cpt_names *names;
     struct cpti_kept_counts counts;
+    bool by_walk;       /* who waited is inferred by a rule that was asked for */
     uint64_t parts_max; /* nodes and edges of all requests; 0: no limit */
     uint64_t part_count;
     uint64_t excess_count;  /* left out at parts_max */
