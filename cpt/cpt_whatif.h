@@ -92,6 +92,7 @@ struct cpt_whatif_frames {
     int has_kind;          /* otherwise work, calls and locks */
     int is_service;        /* the name is a service: all frames of it */
     uint32_t kind;         /* enum cpt_dag_kind */
+    int is_exact;          /* '*' is a character like any other */
 };
 
 struct cpt_whatif_term {

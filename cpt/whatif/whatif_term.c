@@ -123,7 +123,7 @@ static cpt_status read_frames(const struct reading *reading, struct cpt_bytes te
     struct cpt_bytes name = text;
     size_t at = 0;
 
-    *frames = (struct cpt_whatif_frames){{"", 0}, 0, 0, 0};
+    *frames = (struct cpt_whatif_frames){.name = {"", 0}};
     if (text.bytes == 0) {
         return refuse(reading, text, "a name is missing");
     }
@@ -187,14 +187,14 @@ int cpt_whatif_has(const struct cpt_whatif_frames *frames,
                                                      name->kind == CPT_DAG_CALL ||
                                                      name->kind == CPT_DAG_LOCK;
     const struct cpt_bytes service = cpt_name_service(name->name);
+    const struct cpt_bytes text =
+        frames->is_service != 0 && service.bytes != 0 ? service : name->name;
 
     if (!is_kind) {
         return 0;
     }
-    if (frames->is_service != 0) {
-        return is_like(frames->name, service.bytes != 0 ? service : name->name);
-    }
-    return is_like(frames->name, name->name);
+    return frames->is_exact != 0 ? cpt_bytes_equal(frames->name, text)
+                                 : is_like(frames->name, text);
 }
 
 /* --- Numbers --- */

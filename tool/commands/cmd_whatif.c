@@ -136,6 +136,9 @@ static int read_command(struct cpti_whatif *whatif,
     if (whatif->replays_queues && (sweep != NULL || best != NULL)) {
         return cpti_usage("--sweep and --best keep queues as they were");
     }
+    if (cpti_has(arguments, "by") && sweep == NULL && best == NULL) {
+        return cpti_usage("--by says what --sweep and --best make shorter");
+    }
     return CPTI_EXIT_DONE;
 }
 
@@ -164,9 +167,10 @@ static int take_best(struct cpti_whatif *whatif, const char *amount)
             free(text);
             return cpti_failed("out of memory");
         }
-        (void)snprintf(
-            text, TEXT_BYTES + 64, "%s=-%s",
-            cpti_whatif_frame_text(whatif->set, whatif->best.frames[i], frame), amount);
+        (void)snprintf(text, TEXT_BYTES + 64, "%s=-%s",
+                       cpti_whatif_group_text(whatif->set, whatif->trial.by,
+                                              whatif->best.frames[i], frame),
+                       amount);
         whatif->owned[whatif->term_count] = text;
         status = cpti_whatif_take_term(whatif, text, &term);
     }
@@ -189,6 +193,21 @@ static int find_gains(struct cpti_whatif *whatif)
 
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+/* What is made shorter together, if the command does not say: a service, where it is
+ * inferred who waited. */
+static enum cpti_whatif_by by_of(const struct cpti_whatif_set *set,
+                                 const struct cpti_arguments *arguments)
+{
+    const char *word = cpti_value(arguments, "by");
+    enum cpti_whatif_by by =
+        set->counts.inferred != 0 ? CPTI_WHATIF_BY_SERVICE : CPTI_WHATIF_BY_FRAME;
+
+    if (word != NULL) {
+        (void)cpti_whatif_by_of(word, &by); /* it is one of the option's words */
+    }
+    return by;
 }
 
 /* The terms must match before a sweep with them. */
@@ -246,6 +265,7 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
                                   cpti_kept_by_walk(arguments), selection, 0);
     if (set.count != 0) {
         whatif->set = &set;
+        whatif->trial.by = by_of(&set, arguments);
         answered = answer(whatif, amount);
         if (answered == CPTI_EXIT_DONE) {
             answered = cpti_whatif_print(whatif, amount, &view);
@@ -290,6 +310,10 @@ static const struct cpti_option options[] = {
     {"sweep", 0, "AMOUNT", "what each frame gives that is shorter by 10ms, or by 50%"},
     {"best", 0, "K",
      "the K frames that give most together, shorter by 50%, or --sweep"},
+    {"by", 0, "GROUP",
+     "what --sweep and --best make shorter: the work of a service (the default if it "
+     "is inferred who waited), of an operation, or one frame (otherwise)",
+     "service operation frame"},
     {"output", 'o', "FILE",
      "write the new paths as a path log, for cpt report, folded, diff"},
     CPTI_WAITS_OPTION,
@@ -305,7 +329,8 @@ static const struct cpti_example examples[] = {
     {"cpt whatif --parallel 'read: get > db: SELECT' spans/",
      "if get called SELECT all at once"},
     {"cpt whatif --workers db=4 spans/", "if db had 4 workers"},
-    {"cpt whatif --sweep 10ms spans/", "which frame is worth most"},
+    {"cpt whatif --sweep 50% spans/", "which service is worth most"},
+    {"cpt whatif --sweep 10ms --by operation spans/", "which of their operations"},
     {"cpt whatif --set 'ads: pick=0' -o new.cptlog spans/",
      "for cpt report --html new.html new.cptlog"},
     {0},

@@ -45,6 +45,16 @@ static struct cpti_cell get_frame(const struct cpti_asked *asked)
     return cpti_cell_text(cpti_whatif_frame_text(whatif->set, *frame, asked->room));
 }
 
+/* The same of a group, "C: *". */
+static struct cpti_cell get_group(const struct cpti_asked *asked)
+{
+    const struct cpti_whatif *whatif = asked->context;
+    const uint32_t *frame = asked->row;
+
+    return cpti_cell_text(
+        cpti_whatif_group_text(whatif->set, whatif->trial.by, *frame, asked->room));
+}
+
 #define OF(field) CPTI_OF(struct cpti_whatif_shift, field)
 
 static const struct cpti_column shift_columns[] = {
@@ -69,7 +79,7 @@ static struct cpti_cell get_gain(const struct cpti_asked *asked)
 }
 
 static const struct cpti_column gain_columns[] = {
-    {"name", "frame", CPTI_NAME, get_frame, 0, "the frame"},
+    {"name", "frame", CPTI_NAME, get_group, 0, "the frame, operation or service"},
     {"path_ns", "path ms", CPTI_NS, CPTI_OF(struct cpti_whatif_gain, path_ns),
      "its time on the path"},
     {"mean_gain_ns", "mean ms", CPTI_NS, get_gain, CPTI_WHATIF_MEAN,
@@ -201,6 +211,7 @@ static void put_latency(struct cpti_json *json, const struct cpti_whatif *whatif
         cpti_json_text(json, "search",
                        whatif->best.is_exhaustive ? "exhaustive" : "greedy");
         cpti_json_unsigned(json, "sets", whatif->best.set_count);
+        cpti_json_text(json, "by", cpti_whatif_by_word(whatif->trial.by));
         cpti_json_close(json);
     }
 }
@@ -220,6 +231,7 @@ static void put(const void *context, struct cpti_json *json)
     put_workers(json, whatif);
     if (whatif->sweeps) {
         cpti_json_text(json, "amount", shown->amount);
+        cpti_json_text(json, "by", cpti_whatif_by_word(whatif->trial.by));
     } else {
         put_latency(json, whatif);
     }
@@ -291,7 +303,8 @@ static int print_head(const void *context)
     cpti_kept_print_evidence(&whatif->set->counts);
     print_workers(whatif);
     if (whatif->sweeps) {
-        (void)printf("%s off each frame gives:\n", cpti_quoted(shown->amount));
+        (void)printf("%s off each %s gives:\n", cpti_quoted(shown->amount),
+                     cpti_whatif_by_word(whatif->trial.by));
         return CPTI_EXIT_DONE;
     }
     print_notes(whatif);

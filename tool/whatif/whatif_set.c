@@ -191,9 +191,10 @@ static int tell_missing(const struct cpti_whatif_set *set, const char *term,
         status = cpti_usage("'%s' matches nothing; the nearest name is '%s'",
                             cpti_quoted(term), quoted);
     } else {
-        status =
-            cpti_usage("'%s' matches nothing; cpt whatif --sweep prints all frames",
-                       cpti_quoted(term));
+        status = cpti_usage(
+            "'%s' matches nothing; cpt whatif --sweep 50%% --by frame prints "
+            "all frames",
+            cpti_quoted(term));
     }
     cpti_names_deinit(&names);
     return status;

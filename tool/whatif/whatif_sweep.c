@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* whatif_sweep.c - all frames, one by one and together; see whatif_sweep.h */
+/* whatif_sweep.c - all groups, one by one and together; see whatif_sweep.h */
 #include "tool/whatif/whatif_sweep.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ static const double edges_max = 1e9;
 
 enum { PAIRS_MAX = 1 << 28, TRIED_MAX = 4096 };
 
-/* A frame on the path of a request. */
+/* A group on the path of a request. */
 struct pair {
-    uint32_t frame;
+    uint32_t group;
     uint32_t request;
 };
 
@@ -21,7 +21,8 @@ struct sweep {
     const struct cpti_whatif_trial *trial;
     uint64_t *before_ns;
     uint64_t *after_ns;
-    double *path_ns; /* of each frame, weighted */
+    uint32_t *groups; /* of each frame, or CPTI_WHATIF_NO_GROUP */
+    double *path_ns;  /* of each group, weighted */
     struct pair *pairs;
     size_t pair_count, pair_capacity;
     struct cpti_whatif_order order;
@@ -31,18 +32,16 @@ struct sweep {
 struct cpt_whatif_term cpti_whatif_shorter(const struct cpti_whatif_trial *trial,
                                            uint32_t frame)
 {
-    const struct cpt_dag_name name = cpt_whatif_frame(trial->set->whatif, frame);
-
     return (struct cpt_whatif_term){
         .verb = CPT_WHATIF_SET,
         .change = trial->change,
         .amount_ns = trial->amount_ns,
         .share = trial->share,
-        .frames = {.name = name.name, .has_kind = 1, .kind = name.kind}};
+        .frames = cpti_whatif_group_frames(trial->set, trial->by, frame)};
 }
 
-/* The plan of the trial's terms with shorter @frames. */
-static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t *frames,
+/* The plan of the trial's terms with shorter @groups. */
+static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t *groups,
                           size_t count, struct cpt_whatif_plan **plan)
 {
     const struct cpt_whatif_options options = {.struct_bytes = sizeof options};
@@ -55,7 +54,7 @@ static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t 
         terms[i] = trial->terms[i];
     }
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
-        terms[trial->term_count + i] = cpti_whatif_shorter(trial, frames[i]);
+        terms[trial->term_count + i] = cpti_whatif_shorter(trial, groups[i]);
     }
     if (status == CPT_OK) {
         status =
@@ -66,7 +65,24 @@ static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t 
     return status;
 }
 
-/* The latencies without the changes, and which frames are on which paths. */
+/* From the times of frames to those of groups: that of a group's first frame. */
+static void sum_groups(const struct sweep *sweep, uint64_t *time_ns)
+{
+    const size_t frames = cpt_whatif_frame_count(sweep->trial->set->whatif);
+
+    for (uint32_t k = 0; k < frames; k++) {
+        const uint64_t own_ns = time_ns[k];
+
+        if (sweep->groups[k] != k) {
+            time_ns[k] = 0;
+        }
+        if (sweep->groups[k] < k) {
+            time_ns[sweep->groups[k]] += own_ns;
+        }
+    }
+}
+
+/* The latencies without the changes, and which groups are on which paths. */
 static cpt_status survey(struct sweep *sweep, struct cpt_whatif_plan *plan)
 {
     const struct cpti_whatif_set *set = sweep->trial->set;
@@ -79,6 +95,7 @@ static cpt_status survey(struct sweep *sweep, struct cpt_whatif_plan *plan)
     for (uint32_t i = 0; i < set->count && status == CPT_OK; i++) {
         memset(time_ns, 0, frames * sizeof *time_ns);
         status = cpt_whatif_times(plan, i, time_ns);
+        sum_groups(sweep, time_ns);
         for (uint32_t k = 0; k < frames && status == CPT_OK; k++) {
             if (time_ns[k] == 0) {
                 continue;
@@ -96,13 +113,13 @@ static cpt_status survey(struct sweep *sweep, struct cpt_whatif_plan *plan)
     return status;
 }
 
-static int by_frame(const void *left, const void *right)
+static int by_group(const void *left, const void *right)
 {
     const struct pair *a = left;
     const struct pair *b = right;
 
-    if (a->frame != b->frame) {
-        return a->frame < b->frame ? -1 : 1;
+    if (a->group != b->group) {
+        return a->group < b->group ? -1 : 1;
     }
     return (a->request > b->request) - (a->request < b->request);
 }
@@ -121,7 +138,10 @@ static cpt_status open_sweep(struct sweep *sweep, const struct cpti_whatif_trial
     if (sweep->before_ns == NULL || sweep->after_ns == NULL || sweep->path_ns == NULL) {
         return CPT_NO_MEMORY;
     }
-    status = plan_of(trial, NULL, 0, &plan);
+    status = cpti_whatif_groups(set, trial->by, &sweep->groups);
+    if (status == CPT_OK) {
+        status = plan_of(trial, NULL, 0, &plan);
+    }
     if (status == CPT_OK) {
         status = survey(sweep, plan);
     }
@@ -130,7 +150,7 @@ static cpt_status open_sweep(struct sweep *sweep, const struct cpti_whatif_trial
         return status;
     }
     if (sweep->pair_count != 0) {
-        qsort(sweep->pairs, sweep->pair_count, sizeof *sweep->pairs, by_frame);
+        qsort(sweep->pairs, sweep->pair_count, sizeof *sweep->pairs, by_group);
     }
     return cpti_whatif_order_init(&sweep->order, sweep->before_ns, set->weight,
                                   set->count)
@@ -143,6 +163,7 @@ static void close_sweep(struct sweep *sweep)
     cpti_whatif_order_deinit(&sweep->order);
     free(sweep->before_ns);
     free(sweep->after_ns);
+    free(sweep->groups);
     free(sweep->path_ns);
     cpt_alloc_free(NULL, sweep->pairs);
 }
@@ -165,17 +186,17 @@ static int by_gain(const void *left, const void *right)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-/* The frame of the pairs from @begin on; *@end is behind them. */
-static cpt_status try_frame(struct sweep *sweep, size_t begin, size_t *end,
+/* The group of the pairs from @begin on; *@end is behind them. */
+static cpt_status try_group(struct sweep *sweep, size_t begin, size_t *end,
                             struct cpti_whatif_gain *gain)
 {
     const struct cpti_whatif_set *set = sweep->trial->set;
-    const uint32_t frame = sweep->pairs[begin].frame;
+    const uint32_t group = sweep->pairs[begin].group;
     struct cpt_whatif_plan *plan = NULL;
-    cpt_status status = plan_of(sweep->trial, &frame, 1, &plan);
+    cpt_status status = plan_of(sweep->trial, &group, 1, &plan);
 
     memcpy(sweep->after_ns, sweep->before_ns, set->count * sizeof *sweep->after_ns);
-    for (; begin < sweep->pair_count && sweep->pairs[begin].frame == frame; begin++) {
+    for (; begin < sweep->pair_count && sweep->pairs[begin].group == group; begin++) {
         const uint32_t request = sweep->pairs[begin].request;
 
         if (status == CPT_OK) {
@@ -185,7 +206,7 @@ static cpt_status try_frame(struct sweep *sweep, size_t begin, size_t *end,
     *end = begin;
     cpt_whatif_plan_free(plan);
     *gain = (struct cpti_whatif_gain){
-        .frame = frame, .path_ns = sweep->path_ns[frame] / sweep->order.weight_sum};
+        .frame = group, .path_ns = sweep->path_ns[group] / sweep->order.weight_sum};
     if (status == CPT_OK &&
         !cpti_whatif_compare(&sweep->order, sweep->after_ns, false, &gain->stats)) {
         status = CPT_NO_MEMORY;
@@ -193,12 +214,12 @@ static cpt_status try_frame(struct sweep *sweep, size_t begin, size_t *end,
     return status;
 }
 
-static size_t count_frames(const struct sweep *sweep)
+static size_t count_groups(const struct sweep *sweep)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < sweep->pair_count; i++) {
-        count += i == 0 || sweep->pairs[i].frame != sweep->pairs[i - 1].frame;
+        count += i == 0 || sweep->pairs[i].group != sweep->pairs[i - 1].group;
     }
     return count;
 }
@@ -208,7 +229,7 @@ cpt_status cpti_whatif_sweep(const struct cpti_whatif_trial *trial,
 {
     struct sweep sweep;
     cpt_status status = open_sweep(&sweep, trial);
-    const size_t all = status == CPT_OK ? count_frames(&sweep) : 0;
+    const size_t all = status == CPT_OK ? count_groups(&sweep) : 0;
     size_t at = 0;
 
     *count = 0;
@@ -217,7 +238,7 @@ cpt_status cpti_whatif_sweep(const struct cpti_whatif_trial *trial,
         status = CPT_NO_MEMORY;
     }
     while (status == CPT_OK && at < sweep.pair_count) {
-        status = try_frame(&sweep, at, &at, &(*gains)[*count]);
+        status = try_group(&sweep, at, &at, &(*gains)[*count]);
         ++*count;
         if (trial->progress != NULL) {
             trial->progress(*count, all);
@@ -244,13 +265,13 @@ struct search {
     double best_ns;
 };
 
-/* The sum of the latencies with shorter @frames. */
-static cpt_status try_set(struct search *search, const uint32_t *frames, size_t count,
+/* The sum of the latencies with shorter @groups. */
+static cpt_status try_set(struct search *search, const uint32_t *groups, size_t count,
                           double *sum_ns)
 {
     const struct cpti_whatif_set *set = search->sweep->trial->set;
     struct cpt_whatif_plan *plan = NULL;
-    cpt_status status = plan_of(search->sweep->trial, frames, count, &plan);
+    cpt_status status = plan_of(search->sweep->trial, groups, count, &plan);
 
     if (status == CPT_OK) {
         status = cpt_whatif_run(plan, 0, set->count, search->sweep->after_ns);
@@ -269,7 +290,7 @@ static cpt_status try_all(struct search *search, size_t count, double all)
 {
     const struct cpti_whatif_trial *trial = search->sweep->trial;
     size_t chosen[CPTI_WHATIF_BEST_MAX];
-    uint32_t frames[CPTI_WHATIF_BEST_MAX];
+    uint32_t groups[CPTI_WHATIF_BEST_MAX];
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < count; i++) {
@@ -280,16 +301,16 @@ static cpt_status try_all(struct search *search, size_t count, double all)
         size_t at = count;
 
         for (size_t i = 0; i < count; i++) {
-            frames[i] = search->candidates[chosen[i]];
+            groups[i] = search->candidates[chosen[i]];
         }
-        status = try_set(search, frames, count, &sum_ns);
+        status = try_set(search, groups, count, &sum_ns);
         if (status != CPT_OK) {
             return status;
         }
         if (search->best->count == 0 || sum_ns < search->best_ns) {
             search->best_ns = sum_ns;
             search->best->count = count;
-            memcpy(search->best->frames, frames, count * sizeof *frames);
+            memcpy(search->best->frames, groups, count * sizeof *groups);
         }
         if (trial->progress != NULL) {
             trial->progress((size_t)search->best->set_count, (size_t)all);
@@ -328,6 +349,7 @@ static cpt_status bound_gains(struct search *search, double *gain_ns, double *ba
         for (size_t k = 0; k < frames; k++) {
             *base_ns += set->weight[i] * (double)time_ns[k];
         }
+        sum_groups(search->sweep, time_ns);
         for (size_t k = 0; k < search->candidate_count; k++) {
             gain_ns[k] += set->weight[i] * (double)time_ns[search->candidates[k]];
         }
@@ -344,7 +366,7 @@ static cpt_status bound_gains(struct search *search, double *gain_ns, double *ba
     return status;
 }
 
-/* One more frame: that which gives most. @gain_ns has the most that each can give. */
+/* One more group: that which gives most. @gain_ns has the most that each can give. */
 static cpt_status add_best(struct search *search, double *gain_ns, double base_ns)
 {
     struct cpti_whatif_best *best = search->best;
@@ -392,7 +414,7 @@ static cpt_status try_greedily(struct search *search, size_t count)
     return status;
 }
 
-/* All frames that take time in some request: one that is on no path now may be on one
+/* All groups that take time in some request: one that is on no path now may be on one
  * when others are shorter. */
 static cpt_status list_candidates(struct search *search)
 {
@@ -405,9 +427,14 @@ static cpt_status list_candidates(struct search *search)
     }
     for (uint32_t i = 0; i < frames; i++) {
         struct cpt_whatif_plan *plan = NULL;
-        const cpt_status status =
-            frames <= TRIED_MAX ? plan_of(trial, &i, 1, &plan) : CPT_OK;
+        cpt_status status = CPT_OK;
 
+        if (search->sweep->groups[i] != i) {
+            continue;
+        }
+        if (frames <= TRIED_MAX) {
+            status = plan_of(trial, &i, 1, &plan);
+        }
         cpt_whatif_plan_free(plan);
         if (status == CPT_OK) {
             search->candidates[search->candidate_count++] = i;

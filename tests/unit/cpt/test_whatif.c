@@ -143,6 +143,49 @@ static void test_terms(void)
     CU_ASSERT_EQUAL(latency_with(NULL, 0), 21);
 }
 
+/* A service and a name of a program may have '*' in them, which then is no pattern. */
+static void test_groups(void)
+{
+    static const struct {
+        struct cpt_whatif_frames frames;
+        const char *name;
+        unsigned kind;
+        int has;
+    } all[] = {
+        {{.name = {"a*", 2}, .is_service = 1}, "ab: get", CPT_DAG_STEP, 1},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1},
+         "ab: get",
+         CPT_DAG_STEP,
+         0},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1},
+         "a*: get",
+         CPT_DAG_STEP,
+         1},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1},
+         "a*: get",
+         CPT_DAG_CALL,
+         1},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1}, "a*: m", CPT_DAG_LOCK, 1},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1},
+         "a*: get",
+         CPT_DAG_WAIT,
+         0},
+        {{.name = {"a*", 2}, .is_service = 1, .is_exact = 1},
+         "a*: get",
+         CPT_DAG_NETWORK,
+         0},
+        {{.name = {"a: g*", 5}, .is_exact = 1}, "a: get", CPT_DAG_STEP, 0},
+        {{.name = {"a: g*", 5}, .is_exact = 1}, "a: g*", CPT_DAG_STEP, 1},
+        {{.name = {"a: g*", 5}, .is_exact = 1}, "a: g*", CPT_DAG_QUEUE, 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const struct cpt_dag_name name = {cpt_bytes_of(all[i].name), all[i].kind};
+
+        CU_ASSERT_EQUAL(cpt_whatif_has(&all[i].frames, &name), all[i].has);
+    }
+}
+
 static void test_order(void)
 {
     static const char *const first[] = {"set A: A3=10ns", "set A: A3=50%"};
@@ -499,6 +542,7 @@ static void test_no_memory(void)
 
 CU_TestInfo cpt_whatif_tests[] = {
     {"what each term does", test_terms},
+    {"exactly the frames of a service or name", test_groups},
     {"terms work in order", test_order},
     {"edges that are added", test_added},
     {"what is no term", test_read},
