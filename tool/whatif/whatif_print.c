@@ -6,6 +6,7 @@
 #include "tool/table/sheet.h"
 #include "tool/base/command.h"
 #include "tool/base/output.h"
+#include "tool/whatif/whatif_fixes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -299,6 +300,9 @@ static int print_head(const void *context)
         CPTI_ROWS(whatif->stats.rows, CPTI_WHATIF_ROWS, whatif);
     int status = CPTI_EXIT_DONE;
 
+    if (whatif->sweeps && shown->view->format == CPTI_FORMAT_TEXT) {
+        cpti_whatif_print_fixes(whatif, shown->amount);
+    }
     (void)printf("requests %zu, queues %s\n", whatif->set->count, queue_words(whatif));
     cpti_kept_print_evidence(&whatif->set->counts);
     print_workers(whatif);
