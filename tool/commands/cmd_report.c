@@ -20,6 +20,7 @@
 #include "tool/base/output.h"
 #include "tool/table/table.h"
 #include "tool/print/tree_print.h"
+#include "tool/log/span_logs.h"
 #include "tool/log/span_tags.h"
 #include "aggregate/cpt_gain.h"
 #include "aggregate/cpt_stats.h"
@@ -409,9 +410,31 @@ static void put_report(const struct report *report)
 
 /* --- As a table --- */
 
+/* What spans without waits can be asked next. A file is named if it is the only one,
+ * and every shell takes its name as it is. */
+static void print_next(const struct report *report)
+{
+    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./-";
+    const char *file = cpti_span_logs_operand(0);
+
+    if (file == NULL || report->view.format != CPTI_FORMAT_TEXT ||
+        cpti_tree_inferred_count(report->tree) == 0) {
+        return;
+    }
+    if (cpti_span_logs_operand(1) != NULL) {
+        file = "FILE...";
+    } else if (file[0] == '-' || file[strspn(file, plain)] != '\0') {
+        file = "FILE";
+    }
+    (void)printf("what a faster service would give: cpt whatif --sweep 50%% %s\n",
+                 file);
+}
+
 static void print_head(const struct report *report)
 {
     cpti_tree_print_stats(report->tree, NULL, &report->all, has_clusters(report));
+    print_next(report);
     cpti_cluster_print(&report->views, report->by);
     if (report->has_drags) {
         (void)printf("drags: of %" PRIu64 " of %" PRIu64 " requests\n",

@@ -27,6 +27,7 @@ enum { LOGS_MAX = 64 /* operands that are spans */ };
 /* Their paths, as long as the process lives: so do their descriptors, by which they are
  * opened. */
 static char logs[LOGS_MAX][CPTI_PRIVATE_PATH_BYTES];
+static const char *operands[LOGS_MAX]; /* as given */
 static size_t log_count;
 
 /* A path for the log of @operand; NULL after an error. */
@@ -43,9 +44,14 @@ static const char *name_log(const char *operand)
                           cpti_quoted(operand), strerror(errno));
         return NULL;
     }
-    log_count++;
+    operands[log_count++] = operand;
     cpti_quote_as(path, strcmp(operand, "-") == 0 ? "standard input" : operand);
     return path;
+}
+
+const char *cpti_span_logs_operand(size_t index)
+{
+    return index < log_count ? operands[index] : NULL;
 }
 
 /* --- What is spans --- */

@@ -21,12 +21,16 @@
 #define CPTI_CLI_SPAN_LOGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cpti_arguments;
 
 /* Imports what is spans among the operands, with all visits if @takes_visits. enum
  * cpti_exit; what could be read of them counts, if it is not nothing. */
 int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits);
+
+/* The operands that were spans, as they were given; NULL after the last. */
+const char *cpti_span_logs_operand(size_t index);
 
 /* What is in a folder, by the first bytes of its files; a named one has the name of
  * such a file and other bytes, or none. */

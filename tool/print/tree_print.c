@@ -130,6 +130,14 @@ static unsigned find_evidence(const struct cpt_tree *tree,
     return weakest;
 }
 
+uint64_t cpti_tree_inferred_count(const struct cpt_tree *tree)
+{
+    uint64_t counts[CPT_EVIDENCE_COUNT];
+
+    (void)find_evidence(tree, counts);
+    return counts[CPT_EVIDENCE_LEARNT] + counts[CPT_EVIDENCE_INFERRED];
+}
+
 /* Prints how many requests have which, if it is not recorded of all. */
 static void print_evidence(const struct cpt_tree *tree)
 {

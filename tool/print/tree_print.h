@@ -24,6 +24,9 @@ void cpti_tree_print(const struct cpt_tree *tree, const char *what);
 void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
                            const struct cpt_stats *all, bool is_clustered);
 
+/* The requests of which it is inferred who waited, also where that is learnt. */
+uint64_t cpti_tree_inferred_count(const struct cpt_tree *tree);
+
 /* Writes fields of the open object: entry, requests, mean_latency_ns, low_ns, high_ns,
  * first_unix_ns, last_unix_ns, notes as arrays, counts as numbers. */
 void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);

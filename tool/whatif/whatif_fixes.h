@@ -10,8 +10,8 @@
 
 #include "tool/whatif/whatif_answer.h"
 
-/* Prints the fixes of a sweep that give the mean most, as terms that take @amount, as it
- * was given. Nothing if none gives anything. */
+/* Prints the fixes of a sweep that give the mean most, as terms that take @amount, as
+ * it was given. Nothing if none gives anything. */
 void cpti_whatif_print_fixes(const struct cpti_whatif *whatif, const char *amount);
 
 #endif
