@@ -8,6 +8,7 @@
  * services do, so that tracing can be compared with it.
  */
 #include "figure1.h"
+#include "figure1_jitter.h"
 
 #include <cpt/cpt_http.h>
 #include <cpt/cpt_log_queue.h>
@@ -22,7 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOW_MAX = 8, METHODS_MAX = 8, WORKERS_DEFAULT = 32, IN_FLIGHT_MAX = 1000 };
+enum {
+    DIGITS_MAX = 20,
+    STEP_US_MAX = 10000000, /* of a random time */
+    SLOW_MAX = 8,
+    METHODS_MAX = 8,
+    WORKERS_DEFAULT = 32,
+    IN_FLIGHT_MAX = 1000
+};
 
 #define DRAIN_NS           UINT64_C(2000000000)
 #define REQUEST_TIMEOUT_NS UINT64_C(30000000000)
@@ -44,6 +52,7 @@ static struct {
     const char *graph_file;    /* whole graphs: docs/sampling.md */
     const char *settings_file; /* rules: docs/sampling.md */
     int computes;
+    double jitter; /* 0: times are as they are in the tables */
     double probability;
     unsigned worker_count;
     uint16_t port;
@@ -82,6 +91,37 @@ static int word_is(struct cpt_task *task, const char *key, const char *value)
     return cpt_bytes_equal(figure1_word(figure1_words(task), key), cpt_bytes_of(value));
 }
 
+/* "n=17"; 0 if there is none. */
+static uint64_t number_of(struct cpt_task *task)
+{
+    const struct cpt_bytes word = figure1_word(figure1_words(task), "n");
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < word.bytes && i < DIGITS_MAX; i++) {
+        number = number * 10 + (unsigned char)(word.data[i] - '0');
+    }
+    return number;
+}
+
+struct cpt_bytes figure1_words_for(struct cpt_task *task, struct cpt_bytes words,
+                                   const char *callee, unsigned index,
+                                   char room[FIGURE1_WORDS_BYTES])
+{
+    const uint64_t number = figure1_number(number_of(task), callee, index);
+    int bytes = 0;
+
+    if (!(settings.jitter > 0) || words.bytes >= FIGURE1_WORDS_BYTES) {
+        return words;
+    }
+    /* of two words with one key, the first counts */
+    bytes =
+        snprintf(room, FIGURE1_WORDS_BYTES, "n=%llu&%.*s", (unsigned long long)number,
+                 (int)words.bytes, words.bytes != 0 ? words.data : "");
+    return bytes > 0 && bytes < FIGURE1_WORDS_BYTES
+               ? (struct cpt_bytes){room, (size_t)bytes}
+               : words;
+}
+
 enum figure1_page figure1_page(struct cpt_task *task)
 {
     if (word_is(task, "page", "search")) {
@@ -116,6 +156,17 @@ void figure1_work(unsigned us)
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL);
 }
 
+void figure1_step(struct cpt_task *task, const char *name, unsigned part, unsigned us)
+{
+    if (settings.jitter > 0) {
+        const uint64_t number = figure1_number(number_of(task), name, part);
+        const double time_us = us * figure1_lognormal(number, settings.jitter) + 0.5;
+
+        us = time_us < STEP_US_MAX ? (unsigned)time_us : STEP_US_MAX;
+    }
+    figure1_work(us);
+}
+
 static unsigned slow_us(struct cpt_task *task, const char *component)
 {
     for (size_t i = 0; i < settings.slow_count; i++) {
@@ -132,13 +183,15 @@ static unsigned slow_us(struct cpt_task *task, const char *component)
 
 void figure1_before(struct cpt_task *task, const struct figure1_component *component)
 {
-    figure1_work(component->before_us[figure1_page(task)] +
-                 slow_us(task, component->name));
+    figure1_step(task, component->name, FIGURE1_BEFORE,
+                 component->before_us[figure1_page(task)] +
+                     slow_us(task, component->name));
 }
 
 void figure1_after(struct cpt_task *task, const struct figure1_component *component)
 {
-    figure1_work(component->after_us[figure1_page(task)]);
+    figure1_step(task, component->name, FIGURE1_AFTER,
+                 component->after_us[figure1_page(task)]);
 }
 
 struct cpt_rpc_reply figure1_reply(const char *text)
@@ -152,7 +205,8 @@ static const char usage[] =
     "usage: figure1_SERVICE [--port N] [--b URL] [--c URL] [--log FILE]\n"
     "                       [--spans FILE] [--graphs FILE]\n"
     "                       [--probability P] [--slow COMPONENT=MICROSECONDS]\n"
-    "                       [--workers N] [--settings FILE] [--compute]\n";
+    "                       [--workers N] [--settings FILE] [--compute]\n"
+    "                       [--jitter SIGMA]\n";
 
 /* "B2=4000" */
 static int take_slow(char *text)
@@ -183,6 +237,21 @@ static int take_probability(const char *text)
     return 1;
 }
 
+/* "0.3" */
+static int take_jitter(const char *text)
+{
+    char *end = NULL;
+
+    settings.jitter = strtod(text, &end);
+    if (end == text || *end != '\0' ||
+        !(settings.jitter >= 0 && settings.jitter <= FIGURE1_SIGMA_MAX)) {
+        (void)fprintf(stderr, "figure1: jitter %s is not from 0 to %g\n", text,
+                      FIGURE1_SIGMA_MAX);
+        return 0;
+    }
+    return 1;
+}
+
 static int take_option(int letter, char *value)
 {
     switch (letter) {
@@ -198,6 +267,8 @@ static int take_option(int letter, char *value)
     case 'g':
         settings.graph_file = value;
         return 1;
+    case 'j':
+        return take_jitter(value);
     case 'P':
         return take_probability(value);
     case 's':
@@ -229,6 +300,7 @@ static int take_options(int argc, char **argv)
         {"graphs", required_argument, NULL, 'g'},
         {"probability", required_argument, NULL, 'P'},
         {"slow", required_argument, NULL, 's'},
+        {"jitter", required_argument, NULL, 'j'},
         {"workers", required_argument, NULL, 'w'},
         {"settings", required_argument, NULL, 'f'},
         {"compute", no_argument, NULL, 'C'},

@@ -13,8 +13,8 @@
  * a pool of workers, a port to listen on, a clean end at SIGTERM.
  *
  * The components only sleep, or compute (--compute); the page decides for how long, see
- * figure1_work(). The words of a request (arm=…, page=…) travel to callees in the body
- * of each call.
+ * figure1_step(). The words of a request (arm=…, page=…) travel to callees in the body
+ * of each call. With --jitter SIGMA the times are random, see figure1_jitter.h.
  */
 #ifndef FIGURE1_H
 #define FIGURE1_H
@@ -30,6 +30,11 @@ enum figure1_page {
     FIGURE1_OVERLAP, /* A1 computes while B1 is called, as in Figure 2c */
     FIGURE1_PAGES
 };
+
+enum { FIGURE1_WORDS_BYTES = 512 };
+
+/* The parts of a component's work. */
+enum { FIGURE1_BEFORE, FIGURE1_AFTER, FIGURE1_MEANWHILE };
 
 /* A component: its name and how long it works before it calls others, and after. */
 struct figure1_component {
@@ -61,11 +66,21 @@ struct cpt_bytes figure1_words(struct cpt_task *task);
 /* The value of @key in @words; empty if it is not there. */
 struct cpt_bytes figure1_word(struct cpt_bytes words, const char *key);
 
+/* @words for call @index of @callee that @task makes: with --jitter they get a number
+ * of their own. Others, and those that are too long for @room, stay as they are. */
+struct cpt_bytes figure1_words_for(struct cpt_task *task, struct cpt_bytes words,
+                                   const char *callee, unsigned index,
+                                   char room[FIGURE1_WORDS_BYTES]);
+
 /* Which page the request asks for. */
 enum figure1_page figure1_page(struct cpt_task *task);
 
 /* Works for @us microseconds. */
 void figure1_work(unsigned us);
+
+/* The same for part @part of component @name. With --jitter the time is lognormal with
+ * this mean, and depends on the request's number, the name and the part. */
+void figure1_step(struct cpt_task *task, const char *name, unsigned part, unsigned us);
 
 /* The component's work before it calls others. In the treatment arm it takes longer if
  * the process was started with --slow for this component. */

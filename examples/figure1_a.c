@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEAT_COUNT = 200, REPEAT_SLOW_INDEX = 100 };
+enum { REPEAT_COUNT = 200, REPEAT_SLOW_INDEX = 100, REPEAT_US = 500 };
 
 static const struct figure1_component a1 = {
     "A1", {5000, 5000, 3000}, {8000, 8000, 10000}};
@@ -71,6 +71,16 @@ static void note_words(struct cpt_task *task)
 
 /* --- / --- */
 
+/* Calls @stub with the words of the request; @which call of the request it is. */
+static struct cpt_pending *call(struct cpt_task *task, const struct cpt_stub *stub,
+                                const char *which)
+{
+    char room[FIGURE1_WORDS_BYTES];
+
+    return cpt_call(task, stub,
+                    figure1_words_for(task, figure1_words(task), which, 0, room));
+}
+
 static cpt_status a1_render(struct cpt_task *task)
 {
     const struct a1_state *state = cpt_state(task, struct a1_state);
@@ -95,8 +105,8 @@ static cpt_status a1_begin(struct cpt_task *task)
     note_words(task);
     figure1_before(task, &a1);
     state->waited[0] = cpt_start(task, a2_answer);
-    state->waited[1] = cpt_call(task, &call_b1, figure1_words(task));
-    state->waited[2] = cpt_call(task, &call_b2, figure1_words(task));
+    state->waited[1] = call(task, &call_b1, "A1 B1");
+    state->waited[2] = call(task, &call_b2, "A1 B2");
     return cpt_await_all(task, a1_render);
 }
 
@@ -110,9 +120,9 @@ static cpt_status a2_end(struct cpt_task *task)
 static cpt_status a2_begin(struct cpt_task *task)
 {
     figure1_before(task, &a2);
-    cpt_call(task, &call_b2, figure1_words(task));
-    cpt_call(task, &call_c1, figure1_words(task));
-    cpt_call(task, &call_c2, figure1_words(task));
+    call(task, &call_b2, "A2 B2");
+    call(task, &call_c1, "A2 C1");
+    call(task, &call_c2, "A2 C2");
     return cpt_await_all(task, a2_end);
 }
 
@@ -128,7 +138,7 @@ static const struct cpt_graph page = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc
 
 static cpt_status overlap_end(struct cpt_task *task)
 {
-    figure1_work(a1.after_us[FIGURE1_OVERLAP]);
+    figure1_step(task, a1.name, FIGURE1_AFTER, a1.after_us[FIGURE1_OVERLAP]);
     *cpt_output(task, rpc_reply) =
         figure1_reply("computed and called at the same time\n");
     return CPT_OK;
@@ -136,12 +146,15 @@ static cpt_status overlap_end(struct cpt_task *task)
 
 static cpt_status overlap_begin(struct cpt_task *task)
 {
+    char room[FIGURE1_WORDS_BYTES];
     struct cpt_pending *b1;
 
     note_words(task);
-    figure1_work(a1.before_us[FIGURE1_OVERLAP]);
-    b1 = cpt_call(task, &call_b1, cpt_bytes_of("page=overlap"));
-    figure1_work(A1_MEANWHILE_US);
+    figure1_step(task, a1.name, FIGURE1_BEFORE, a1.before_us[FIGURE1_OVERLAP]);
+    b1 = cpt_call(
+        task, &call_b1,
+        figure1_words_for(task, cpt_bytes_of("page=overlap"), "A1 B1", 0, room));
+    figure1_step(task, a1.name, FIGURE1_MEANWHILE, A1_MEANWHILE_US);
     return cpt_await(task, b1, overlap_end);
 }
 
@@ -155,8 +168,11 @@ static const struct cpt_graph overlap = {"A", CPT_GIVES(rpc_request),
 
 static struct cpt_pending *repeat_call(struct cpt_task *task, unsigned index)
 {
+    const char *us = index == REPEAT_SLOW_INDEX ? "us=60000" : "us=100";
+    char room[FIGURE1_WORDS_BYTES];
+
     return cpt_call(task, &call_c1,
-                    cpt_bytes_of(index == REPEAT_SLOW_INDEX ? "us=60000" : "us=100"));
+                    figure1_words_for(task, cpt_bytes_of(us), "A2 C1", index, room));
 }
 
 static cpt_status repeat_end(struct cpt_task *task)
@@ -179,7 +195,7 @@ static cpt_status repeat_begin(struct cpt_task *task)
 {
     const struct cpt_bytes how = figure1_word(figure1_words(task), "how");
 
-    figure1_work(500);
+    figure1_step(task, a2.name, FIGURE1_BEFORE, REPEAT_US);
     if (cpt_bytes_equal(how, cpt_bytes_of("serial"))) {
         return repeat_serial(task);
     }
@@ -191,7 +207,7 @@ static cpt_status repeat_begin(struct cpt_task *task)
 
 static cpt_status repeat_render(struct cpt_task *task)
 {
-    figure1_work(500);
+    figure1_step(task, a1.name, FIGURE1_AFTER, REPEAT_US);
     *cpt_output(task, rpc_reply) = figure1_reply("asked C1 200 times\n");
     return CPT_OK;
 }
@@ -199,7 +215,7 @@ static cpt_status repeat_render(struct cpt_task *task)
 static cpt_status repeat_a1(struct cpt_task *task)
 {
     note_words(task);
-    figure1_work(500);
+    figure1_step(task, a1.name, FIGURE1_BEFORE, REPEAT_US);
     return cpt_await(task, cpt_start(task, a2_answer), repeat_render);
 }
 

@@ -40,8 +40,11 @@ static cpt_status b2_reply(struct cpt_task *task)
 
 static struct cpt_pending *b2_work(struct cpt_task *task)
 {
+    char room[FIGURE1_WORDS_BYTES];
+
     figure1_before(task, &b2);
-    return cpt_call(task, &call_c1, figure1_words(task));
+    return cpt_call(task, &call_c1,
+                    figure1_words_for(task, figure1_words(task), "B2 C1", 0, room));
 }
 
 static cpt_status b2_started(struct cpt_task *task)

@@ -34,7 +34,8 @@ static void c1_work(struct cpt_task *task)
         return;
     }
     memcpy(text, us.data, us.bytes);
-    figure1_work((unsigned)(strtoul(text, NULL, 10) % WORK_US_MAX));
+    figure1_step(task, c1.name, FIGURE1_BEFORE,
+                 (unsigned)(strtoul(text, NULL, 10) % WORK_US_MAX));
 }
 
 static cpt_status c1_started(struct cpt_task *task)

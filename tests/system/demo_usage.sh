@@ -21,6 +21,9 @@ refuses 2 "is not between 1s and 60m" --duration 0.5s
 refuses 2 "is not between 1s and 60m" --duration 61m
 refuses 2 "needs a whole number" --seed many
 refuses 2 "needs a whole number up to 65535" --port 65536
+for sigma in 0 -0.3 2.1 nan inf 0.3x ''; do
+    refuses 2 "is not a number above 0, at most 2" "--jitter=$sigma"
+done
 refuses 2 "one too many" somewhere
 [ ! -e demo-out ] || fail 'a mistake left files'
 
@@ -30,6 +33,13 @@ for probability in 17 1.0001 -1 nan inf 0.1x ''; do
     "$CPT_EXAMPLES/figure1_a" --probability "$probability" >refused.out 2>refused.err || status=$?
     [ $status = 2 ] || fail "probability '$probability': status $status"
     grep -q 'is not from 0 to 1' refused.err || fail "$(cat refused.err)"
+done
+
+for sigma in 2.1 -1 nan x ''; do
+    status=0
+    "$CPT_EXAMPLES/figure1_b" --jitter "$sigma" >refused.out 2>refused.err || status=$?
+    [ $status = 2 ] || fail "jitter '$sigma': status $status"
+    grep -q 'is not from 0 to 2' refused.err || fail "$(cat refused.err)"
 done
 
 say 'a folder that cannot be made, a tool without its services, a port that is taken'

@@ -43,6 +43,9 @@ enum {
     REQUESTS_MAX = 2000000 /* whose latencies are kept */
 };
 
+/* The largest sigma of --jitter. */
+#define JITTER_MAX 2.0
+
 /* A difference with a larger q is not called one. */
 #define VERDICT_Q 0.01
 
@@ -62,6 +65,8 @@ struct demo {
     char truth_file[PATH_BYTES];
     uint64_t seed;
     uint64_t duration_ns;
+    const char *jitter; /* as text; NULL: times are fixed */
+    uint64_t round;     /* of load */
     uint16_t port;
     const struct cpti_component *slowed;
     struct cpti_services services;
@@ -172,6 +177,7 @@ static void next_target(void *context, uint64_t index,
     uint64_t random = demo->seed ^ (index / BLOCK * 0x2545f4914f6cdd1du);
     unsigned order[BLOCK] = {0};
     unsigned chosen;
+    int bytes;
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const unsigned place = (unsigned)(cpti_random(&random) % (i + 1));
@@ -180,9 +186,14 @@ static void next_target(void *context, uint64_t index,
         order[place] = i;
     }
     chosen = order[index % BLOCK];
-    (void)snprintf(target, CPTI_LOAD_TARGET_BYTES, "/?arm=%s&page=%s&region=%s",
-                   arms[chosen % ARMS], pages[chosen / ARMS % PAGES],
-                   regions[chosen / ARMS / PAGES]);
+    bytes = snprintf(target, CPTI_LOAD_TARGET_BYTES, "/?arm=%s&page=%s&region=%s",
+                     arms[chosen % ARMS], pages[chosen / ARMS % PAGES],
+                     regions[chosen / ARMS / PAGES]);
+    if (demo->jitter != NULL) {
+        random = demo->seed + (demo->round << 32) + index;
+        (void)snprintf(target + bytes, CPTI_LOAD_TARGET_BYTES - (size_t)bytes,
+                       "&n=%llu", (unsigned long long)cpti_random(&random));
+    }
 }
 
 static void note_answer(void *context, uint64_t index, unsigned http_status,
@@ -245,6 +256,7 @@ static int load_once(struct demo *demo, uint64_t round)
         .context = demo,
     };
 
+    demo->round = round;
     (void)fprintf(stderr, "cpt: %.0f s of load, %d requests a second\n",
                   (double)demo->duration_ns / 1e9, RATE_PER_SECOND);
     demo->request_count += cpti_load_run(&load);
@@ -576,6 +588,7 @@ static int start_services(struct demo *demo)
         .probability = "1",
         .slowed = demo->slowed,
         .slowed_us = SLOWED_US,
+        .jitter = demo->jitter,
         .port = demo->port,
     };
     int status = CPTI_EXIT_DONE;
@@ -666,6 +679,18 @@ static int parse_number(const char *option, const char *text, uint64_t largest,
     return CPTI_EXIT_DONE;
 }
 
+/* Reads "0.3". enum cpti_exit. */
+static int parse_jitter(const char *text)
+{
+    char *end = NULL;
+    const double sigma = strtod(text, &end);
+
+    return end != text && *end == '\0' && sigma > 0 && sigma <= JITTER_MAX
+               ? CPTI_EXIT_DONE
+               : cpti_usage("'--jitter %s' is not a number above 0, at most %g",
+                            cpti_quoted(text), JITTER_MAX);
+}
+
 static int read_options(const struct cpti_arguments *arguments, struct demo *demo)
 {
     const char *directory = cpti_value(arguments, "dir");
@@ -676,6 +701,7 @@ static int read_options(const struct cpti_arguments *arguments, struct demo *dem
     int status = CPTI_EXIT_DONE;
 
     demo->directory = directory != NULL ? directory : "demo-out";
+    demo->jitter = cpti_value(arguments, "jitter");
     demo->duration_ns = DURATION_DEFAULT_S * 1000000000ull;
     demo->seed = cpt_clock_unix_ns() / 1000 % 1000000;
     if (seed != NULL) {
@@ -683,6 +709,9 @@ static int read_options(const struct cpti_arguments *arguments, struct demo *dem
     }
     if (status == CPTI_EXIT_DONE && duration != NULL) {
         status = parse_duration(duration, &demo->duration_ns);
+    }
+    if (status == CPTI_EXIT_DONE && demo->jitter != NULL) {
+        status = parse_jitter(demo->jitter);
     }
     if (status == CPTI_EXIT_DONE && port != NULL) {
         status = parse_number("port", port, UINT16_MAX, &number);
@@ -723,6 +752,9 @@ static const struct cpti_option options[] = {
      "how long to make requests: 15s, 1m; default 15s; if it is too noisy to tell what "
      "is slower, up to four times as long"},
     {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower"},
+    {"jitter", 0, "SIGMA",
+     "random times: lognormal, with the mean that they have without this option, and "
+     "this standard deviation of the logarithm, such as 0.3"},
     {"graphs", 0, NULL,
      "keep the graph of each request, and show what would help: A.cptgraph, "
      "B.cptgraph, C.cptgraph"},
@@ -739,8 +771,9 @@ static const struct cpti_example examples[] = {
 
 const struct cpti_command cpti_command_demo = {
     CPTI_IS_DEMO,
-    .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs]",
-               "--serve [--port NUMBER] [--graphs]"},
+    .usages =
+        {"[--duration TIME] [--seed NUMBER] [--dir DIR] [--graphs] [--jitter SIGMA]",
+         "--serve [--port NUMBER] [--graphs] [--jitter SIGMA]"},
     .options = {options},
     .examples = examples,
     .takes_no_operands = true,

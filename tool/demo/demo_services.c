@@ -14,7 +14,7 @@
 #define CPTI_LIBEXEC_DIR "/usr/local/libexec/cpt"
 #endif
 
-enum { START_MS = 10000, END_MS = 8000, WORDS_MAX = 16, URL_BYTES = 64 };
+enum { START_MS = 10000, END_MS = 8000, WORDS_MAX = 20, URL_BYTES = 64 };
 
 const struct cpti_component cpti_components[] = {
     {"A1", "A: A1", 0}, {"A2", "A: A2", 0}, {"B1", "B: B1", 1},
@@ -102,6 +102,10 @@ static int start_one(struct cpti_services *services,
                        options->slowed_us);
         words[count++] = "--slow";
         words[count++] = slow;
+    }
+    if (options->jitter != NULL) {
+        words[count++] = "--jitter";
+        words[count++] = options->jitter;
     }
     if (options->graph_files[index] != NULL) {
         words[count++] = "--graphs";

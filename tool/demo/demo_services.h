@@ -31,7 +31,8 @@ struct cpti_services_options {
     const char *probability;             /* that A traces a request, as text */
     const struct cpti_component *slowed; /* in the treatment arm; NULL: none */
     unsigned slowed_us;
-    uint16_t port; /* of A; 0: a free one */
+    const char *jitter; /* the sigma of lognormal times, as text; NULL: fixed times */
+    uint16_t port;      /* of A; 0: a free one */
     const char
         *graph_files[CPTI_SERVICE_COUNT]; /* for the graphs of each; NULL: none */
 };
