@@ -694,6 +694,34 @@ static void make_room(struct cpti_making *making)
     making->ends = cpt_trace_build_take(build, count, sizeof *making->ends);
 }
 
+void cpti_spans_watch_inside(struct cpti_spans *spans, cpti_span_inside_fn inside,
+                             void *context)
+{
+    spans->inside = inside;
+    spans->inside_context = context;
+}
+
+/* Tells of the spans within visits, but for those that stand for calls or waits. */
+static void tell_inside(struct cpti_making *making)
+{
+    struct cpti_spans *spans = making->spans;
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const uint32_t number = making->visit_of[i];
+        char text[CPTI_SPAN_FRAME_BYTES];
+        struct cpti_span_frame frame;
+
+        if (number == CPTI_NO_VISIT || making->visits[number].span == i ||
+            cpti_spans_has(spans, i, CPTI_SPAN_IS_WAIT) ||
+            cpti_spans_role(spans, i) != CPTI_SPAN_WORK) {
+            continue;
+        }
+        cpti_spans_frame(spans, i, &frame);
+        spans->inside(spans->inside_context, cpti_span_frame_name(text, &frame),
+                      making->visits[number].task.name);
+    }
+}
+
 cpt_status cpti_spans_dag_by(struct cpti_spans *spans,
                              const struct cpti_visit_rule *rule, cpt_dag_visit_fn visit,
                              void *context, struct cpti_spans_cut *left)
@@ -714,6 +742,9 @@ cpt_status cpti_spans_dag_by(struct cpti_spans *spans,
     }
     for (uint32_t i = 0; i < making.visit_count && making.build.status == CPT_OK; i++) {
         add_visit_records(&making, i);
+    }
+    if (spans->inside != NULL && visit != NULL && making.build.status == CPT_OK) {
+        tell_inside(&making);
     }
     *left = making.cut;
     status = making.build.status;

@@ -373,4 +373,14 @@ struct cpti_spans_cut {
 cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
                                    void *context, struct cpti_spans_cut *cut);
 
+/* Takes a span within a visit, which is no task, and the visit that has its time: the
+ * names that their frames would have, until it returns. */
+typedef void (*cpti_span_inside_fn)(void *context, struct cpt_bytes name,
+                                    struct cpt_bytes visit);
+
+/* Calls @inside for these while a dag is made that is inferred or learnt; NULL: no
+ * more. Kept on a reset. */
+void cpti_spans_watch_inside(struct cpti_spans *spans, cpti_span_inside_fn inside,
+                             void *context);
+
 #endif

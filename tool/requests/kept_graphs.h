@@ -87,6 +87,10 @@ struct cpti_kept_options {
     bool by_walk;  /* who waited is inferred by the walk's rule, not learnt */
     const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
+    /* Takes the name of each span that is no task, as it is within an operation, and
+     * that of the operation, which has its time; also of requests that do not count.
+     * NULL: not wanted. */
+    void (*inside)(void *context, struct cpt_bytes name, struct cpt_bytes operation);
     void *context;
 };
 

@@ -337,6 +337,9 @@ struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *opti
         kept->learn = cpti_learn_new(NULL);
         kept->waiting = cpti_kept_traces_new();
     }
+    if (kept->spans != NULL) {
+        cpti_spans_watch_inside(kept->spans, options->inside, options->context);
+    }
     if (kept->traces == NULL || kept->spans == NULL ||
         (!options->by_walk && (kept->learn == NULL || kept->waiting == NULL))) {
         cpti_kept_spans_free(kept);

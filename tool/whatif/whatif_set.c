@@ -89,6 +89,14 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
     return status;
 }
 
+/* See struct cpti_kept_options. */
+static void note_inside(void *context, struct cpt_bytes name,
+                        struct cpt_bytes operation)
+{
+    cpti_whatif_inside_add(&((struct cpti_whatif_set *)context)->inside, name,
+                           operation);
+}
+
 static void tell(const struct cpti_whatif_set *set)
 {
     if (set->excess_count != 0) {
@@ -113,6 +121,7 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
                                               .by_walk = by_walk,
                                               .selection = selection,
                                               .visit = add,
+                                              .inside = note_inside,
                                               .context = set};
     int status = CPTI_EXIT_DONE;
 
@@ -129,6 +138,7 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
 
 void cpti_whatif_set_deinit(struct cpti_whatif_set *set)
 {
+    cpti_whatif_inside_deinit(&set->inside);
     cpt_whatif_free(set->whatif);
     cpt_names_free(set->names);
     cpt_alloc_free(NULL, set->weight);
@@ -165,16 +175,55 @@ static bool has_frame(const struct cpti_whatif_set *set,
     return false;
 }
 
-/* Tells that @name is not there, and what is. */
-static int tell_missing(const struct cpti_whatif_set *set, const char *term,
-                        struct cpt_bytes name)
+/* Tells that a span that @frames has, the first by name, is within an operation. False:
+ * there is none. */
+static bool tell_inside(const struct cpti_whatif_set *set, const char *term,
+                        const struct cpt_whatif_frames *frames)
 {
+    struct cpt_bytes first = {NULL, 0};
+    struct cpt_bytes operation = {NULL, 0};
+    bool has_others = false;
+    char text[2 * CPTI_TEXT_BYTES];
+
+    for (size_t i = 0; i < cpti_whatif_inside_count(&set->inside); i++) {
+        bool is_in_others = false;
+        struct cpt_bytes of = {NULL, 0};
+        const struct cpt_bytes own =
+            cpti_whatif_inside_at(&set->inside, i, &of, &is_in_others);
+        const struct cpt_dag_name name = {own, frames->has_kind != 0 ? frames->kind
+                                                                     : CPT_DAG_STEP};
+
+        if (frames->is_service == 0 && cpt_whatif_has(frames, &name) != 0 &&
+            (first.data == NULL || cpti_compare_bytes(own, first) < 0)) {
+            first = own;
+            operation = of;
+            has_others = is_in_others;
+        }
+    }
+    if (first.data == NULL) {
+        return false;
+    }
+    (void)snprintf(text, sizeof text, "%s", cpti_quoted_bytes(first));
+    (void)cpti_usage("'%s': the time of the span '%s' belongs to '%s'%s",
+                     cpti_quoted(term), text, cpti_quoted_bytes(operation),
+                     has_others ? " and others" : "");
+    return true;
+}
+
+/* Tells that @frames are not there, and what is. */
+static int tell_missing(const struct cpti_whatif_set *set, const char *term,
+                        const struct cpt_whatif_frames *frames)
+{
+    const struct cpt_bytes name = frames->name;
     struct cpti_names names = {0};
     char text[2 * CPT_NAME_BYTES_MAX];
     char given[CPT_WHATIF_TERM_BYTES_MAX + 1];
     const char *nearest = NULL;
     int status = CPTI_EXIT_USAGE;
 
+    if (tell_inside(set, term, frames)) {
+        return status;
+    }
     for (size_t i = 0; i < cpt_whatif_frame_count(set->whatif); i++) {
         const struct cpt_dag_name frame = cpt_whatif_frame(set->whatif, i);
 
@@ -230,10 +279,10 @@ static int tell_unmatched(const struct cpti_whatif_set *set,
         return tell_executors(set, text);
     }
     if (!is_edge || !has_frame(set, &term->frames)) {
-        return tell_missing(set, text, term->frames.name);
+        return tell_missing(set, text, &term->frames);
     }
     if (!has_frame(set, &term->other)) {
-        return tell_missing(set, text, term->other.name);
+        return tell_missing(set, text, &term->other);
     }
     return cpti_usage(term->verb == CPT_WHATIF_ADD
                           ? "'%s': no request has both"

@@ -11,14 +11,16 @@
 #define CPTI_CLI_WHATIF_SET_H
 
 #include "tool/requests/kept_graphs.h"
+#include "tool/whatif/whatif_inside.h"
 #include "cpt/cpt_whatif.h"
 
 struct cpti_whatif_set {
     struct cpt_whatif *whatif;
     struct cpt_names *names;
     struct cpti_kept_counts counts;
-    bool by_walk;       /* who waited is inferred by a rule that was asked for */
-    uint64_t parts_max; /* nodes and edges of all requests; 0: no limit */
+    bool by_walk; /* who waited is inferred by a rule that was asked for */
+    struct cpti_whatif_inside inside; /* of inferred requests */
+    uint64_t parts_max;               /* nodes and edges of all requests; 0: no limit */
     uint64_t part_count;
     uint64_t excess_count;  /* left out at parts_max */
     uint64_t inexact_count; /* the longest path is not the latency */
@@ -47,8 +49,9 @@ const char *cpti_whatif_frame_text(const struct cpti_whatif_set *set, size_t fra
                                    char text[2 * CPT_NAME_BYTES_MAX]);
 
 /*
- * A plan for @terms. Prints what is wrong with a term, with the frame that is most
- * similar to a name that matches nothing; @texts are the terms as given. enum
+ * A plan for @terms. Prints what is wrong with a term, with the operation that a span
+ * of its name is within, or the frame that is most similar to a name that matches
+ * nothing; @texts are the terms as given. enum
  * cpti_exit.
  */
 int cpti_whatif_plan(const struct cpti_whatif_set *set,

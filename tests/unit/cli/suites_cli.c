@@ -22,6 +22,7 @@ extern CU_TestInfo cpt_largest_tests[];
 extern CU_TestInfo cli_relation_tests[];
 extern CU_TestInfo cli_weighted_tests[];
 extern CU_TestInfo cli_demo_jitter_tests[];
+extern CU_TestInfo cli_whatif_inside_tests[];
 extern CU_TestInfo cli_whatif_stats_tests[];
 extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
@@ -52,6 +53,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"relations", NULL, NULL, NULL, NULL, cli_relation_tests},
     {"weighted means", NULL, NULL, NULL, NULL, cli_weighted_tests},
     {"jitter of the demo", NULL, NULL, NULL, NULL, cli_demo_jitter_tests},
+    {"spans within operations", NULL, NULL, NULL, NULL, cli_whatif_inside_tests},
     {"intervals of what if", NULL, NULL, NULL, NULL, cli_whatif_stats_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
     {"files of ids", NULL, NULL, NULL, NULL, cpt_ids_tests},

@@ -221,6 +221,53 @@ static void test_visits_and_calls(void)
 
 /* Two attempts of one call are calls one after the other; what the caller does between
  * them is the network's, as on the path. */
+/* Whom spans within visits are told to. */
+static void note_inside(void *context, struct cpt_bytes name, struct cpt_bytes visit)
+{
+    char *text = context;
+    const size_t used = strlen(text);
+
+    (void)snprintf(text + used, ROOMY - used, "%.*s in %.*s\n", (int)name.bytes,
+                   name.data, (int)visit.bytes, visit.data);
+}
+
+static cpt_status see_nothing(void *context, const struct cpt_dag *dag,
+                              const struct cpt_dag_recorded *recorded,
+                              uint64_t latency_ns)
+{
+    (void)context;
+    (void)dag;
+    (void)recorded;
+    (void)latency_ns;
+    return CPT_OK;
+}
+
+/* Those that stand for calls are frames, or have one; those of other services, too. */
+static void test_inside(void)
+{
+    static const char *const lines[] = {
+        "a - 0 1000 front: / server",      "b a 50 900 front: render",
+        "c b 100 600 front: get client",   "d c 150 550 cart: get server",
+        "e a 700 950 stock: find server",  "f d 200 300 cart: parse",
+        "g f 220 240 cart: lex",           "h b 610 650 front: ask client",
+        "i e 710 720 front: again server", NULL};
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpti_spans_cut cut = {0, 0};
+    struct cpti_spans_report report;
+    char text[ROOMY] = "";
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spans);
+    cpti_spans_watch_inside(spans, note_inside, text);
+    cpti_spans_reset(spans);
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL_FATAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_inferred_dag(spans, see_nothing, NULL, &cut), CPT_OK);
+    CU_ASSERT_STRING_EQUAL(text, "front: render in front: /\n"
+                                 "cart: parse in cart: get\n"
+                                 "cart: lex in cart: get\n");
+    cpti_spans_free(spans);
+}
+
 static void test_attempts(void)
 {
     static const char *const lines[] = {
@@ -358,6 +405,7 @@ static void test_dag_is_what_was_recorded(void)
 
 CU_TestInfo cpt_span_trace_tests[] = {
     {"visits and calls", test_visits_and_calls},
+    {"spans within visits", test_inside},
     {"attempts", test_attempts},
     {"background", test_background},
     {"a dag is what was recorded", test_dag_is_what_was_recorded},
