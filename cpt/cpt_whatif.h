@@ -41,7 +41,8 @@
  * waited longer than the recorded ones explain, it waits again; see whatif_queue.c.
  *
  * In order of use: cpt_whatif_new, cpt_whatif_add for each request, cpt_whatif_plan_new
- * for terms, cpt_whatif_run, cpt_whatif_path; cpt_whatif_plan_free, cpt_whatif_free.
+ * for terms, cpt_whatif_shares for times of single requests, cpt_whatif_run,
+ * cpt_whatif_path; cpt_whatif_plan_free, cpt_whatif_free.
  *
  * Threads: cpt_whatif_add() on one at a time, with no plan; later any may read. A plan
  * has scratch memory and belongs to one thread at a time.
@@ -192,6 +193,25 @@ struct cpt_whatif_workers {
  * keeps queues as they were. */
 CPT_API struct cpt_whatif_workers cpt_whatif_workers(const struct cpt_whatif_plan *plan,
                                                      size_t executor);
+
+/* Another time for one line of a request, on top of the terms: of what its task
+ * computes; of its call, on the network or as a whole, if that is not known. */
+struct cpt_whatif_share {
+    double share; /* of the time that the occurrence takes; 0 or more. 1: all of it */
+    int64_t more_ns; /* before its first piece; below 0: taken from the first ones */
+};
+
+/*
+ * From now on @plan has these times in @request, and in no other. There are as many
+ * @shares as @request has lines, in their order; the line of an occurrence is the first
+ * one that it has. They are borrowed until the next call, or the plan is freed; NULL:
+ * no request has other times.
+ *
+ * CPT_OK; CPT_INVALID: @count is another number, or @plan replays queues.
+ */
+CPT_API cpt_status cpt_whatif_shares(struct cpt_whatif_plan *plan, size_t request,
+                                     const struct cpt_whatif_share *shares,
+                                     size_t count);
 
 /* What happened to the terms in the requests that were run since the plan was made. */
 struct cpt_whatif_counts {

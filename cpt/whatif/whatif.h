@@ -145,6 +145,8 @@ struct cpt_whatif_plan {
     uint32_t *ops;      /* … by number of their terms */
     size_t op_count;
     bool has_times;
+    const struct cpt_whatif_share *given; /* of the lines of one request; or NULL */
+    size_t given_request;
     struct whatif_edge_term edge_terms[CPT_WHATIF_TERMS_MAX];
     size_t edge_term_count;
     unsigned char *marks;         /* of the edge terms */

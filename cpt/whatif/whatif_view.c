@@ -70,6 +70,13 @@ static bool shorten(uint64_t *duration_ns, const uint32_t *next, uint32_t at,
     return by_ns == 0;
 }
 
+static void lengthen(uint64_t *duration_ns, uint64_t by_ns)
+{
+    if (*duration_ns <= INT64_MAX - by_ns) {
+        *duration_ns += by_ns;
+    }
+}
+
 static uint64_t scaled(uint64_t sum_ns, double share)
 {
     const double to_ns = (double)sum_ns * share + 0.5;
@@ -99,9 +106,7 @@ static void change_time(struct cpt_whatif_plan *plan,
         to_ns = sum_ns > term->amount_ns ? sum_ns : term->amount_ns;
         break;
     case CPT_WHATIF_MORE:
-        if (duration_ns[at] <= INT64_MAX - term->amount_ns) {
-            duration_ns[at] += term->amount_ns;
-        }
+        lengthen(&duration_ns[at], term->amount_ns);
         return;
     default:
         plan->counts.clamped += !shorten(duration_ns, next, at, term->amount_ns);
@@ -129,13 +134,68 @@ static void change_times(struct cpt_whatif_plan *plan,
     }
 }
 
+/* Whether the time of frames of @kind is what a line's share is of. */
+static bool is_shared(uint32_t kind)
+{
+    return kind == CPT_DAG_STEP || kind == CPT_DAG_CALL || kind == CPT_DAG_NETWORK;
+}
+
+/* The shares of the lines, once the terms have changed the times. */
+static void share_times(struct cpt_whatif_plan *plan,
+                        const struct whatif_request *request)
+{
+    const struct cpt_whatif *whatif = plan->whatif;
+    const uint32_t *next = &whatif->next[request->node];
+    uint64_t *duration_ns = plan->duration_ns;
+
+    for (uint32_t i = 0; i < request->node_count; i++) {
+        const uint32_t frame = whatif->frame[request->node + i];
+        const uint32_t line = whatif->line[request->node + i];
+        const uint32_t first = whatif->lines[request->line + line].occurrence;
+        const struct cpt_whatif_share *share =
+            &plan->given[first != 0 ? first - 1 : line];
+        uint64_t sum_ns = 0;
+
+        if ((frame & WHATIF_NOT_FIRST) != 0 || !is_shared(whatif->frames[frame].kind)) {
+            continue;
+        }
+        sum_ns = sum_of(duration_ns, next, i);
+        stretch(duration_ns, next, i, sum_ns, scaled(sum_ns, share->share));
+        if (share->more_ns >= 0) {
+            lengthen(&duration_ns[i], (uint64_t)share->more_ns);
+        } else {
+            plan->counts.clamped +=
+                !shorten(duration_ns, next, i, 0 - (uint64_t)share->more_ns);
+        }
+    }
+}
+
+cpt_status cpt_whatif_shares(struct cpt_whatif_plan *plan, size_t request,
+                             const struct cpt_whatif_share *shares, size_t count)
+{
+    if (shares != NULL &&
+        (plan->queues != NULL || request >= plan->whatif->request_count ||
+         count != plan->whatif->requests[request].line_count)) {
+        return CPT_INVALID;
+    }
+    plan->given = shares;
+    plan->given_request = request;
+    plan->last.request = SIZE_MAX;
+    return CPT_OK;
+}
+
 cpt_status cpti_whatif_view(struct cpt_whatif_plan *plan, size_t request,
                             struct whatif_view *view)
 {
+    const bool is_given = plan->given != NULL && plan->given_request == request;
+
     *view = cpti_whatif_recorded(plan->whatif, request);
-    if (plan->has_times) {
+    if (plan->has_times || is_given) {
         change_times(plan, view->request);
         view->duration_ns = plan->duration_ns;
+    }
+    if (is_given) {
+        share_times(plan, view->request);
     }
     return plan->edges != NULL ? cpti_whatif_edges_change(plan, view) : CPT_OK;
 }

@@ -206,6 +206,71 @@ static void test_added(void)
     CU_ASSERT_EQUAL(latency_with(circle, 1), 21);
 }
 
+/* The latencies of two requests, both the example, with the term @text (NULL: none) and
+ * @share for line @line of the second one. */
+static void run_shared(const char *text, uint32_t line, struct cpt_whatif_share share,
+                       uint64_t latency_ns[2])
+{
+    struct cpt_whatif_share shares[5] = {{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}};
+    struct cpt_whatif *whatif = whatif_of(NULL, &example);
+    struct cpt_whatif_term term;
+    struct cpt_whatif_plan *plan = NULL;
+    struct cpt_dag *dag = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &example.shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_whatif_add(whatif, dag, &example, 0), CPT_OK);
+    if (text != NULL) {
+        CU_ASSERT_EQUAL_FATAL(cpt_whatif_line_read(cpt_bytes_of(text), &term, NULL),
+                              CPT_OK);
+    }
+    CU_ASSERT_EQUAL_FATAL(
+        cpt_whatif_plan_new(whatif, &term, text != NULL, NULL, &plan, NULL, NULL),
+        CPT_OK);
+    shares[line] = share;
+    CU_ASSERT_EQUAL(cpt_whatif_shares(plan, 1, shares, 4), CPT_INVALID);
+    CU_ASSERT_EQUAL(cpt_whatif_shares(plan, 2, shares, 5), CPT_INVALID);
+    CU_ASSERT_EQUAL(cpt_whatif_shares(plan, 1, shares, 5), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_whatif_run(plan, 0, 2, latency_ns), CPT_OK);
+    if (text == NULL) {
+        uint64_t back_ns = 0;
+
+        CU_ASSERT_EQUAL(latency_ns[0], 21);
+        CU_ASSERT_EQUAL(cpt_whatif_shares(plan, 0, NULL, 0), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_whatif_run(plan, 1, 1, &back_ns), CPT_OK);
+        CU_ASSERT_EQUAL(back_ns, 21);
+    }
+    cpt_dag_free(dag);
+    cpt_whatif_plan_free(plan);
+    cpt_whatif_free(whatif);
+}
+
+static void test_shares(void)
+{
+    static const struct {
+        const char *term;
+        uint32_t line;
+        struct cpt_whatif_share share;
+        uint64_t latency_ns; /* of the second request */
+    } all[] = {
+        {NULL, 0, {1, 0}, 21},
+        {NULL, 0, {0.5, 0}, 17}, /* pieces of 3, 2, 4: 2, 1, 2 */
+        {NULL, 0, {1, 2}, 23},   /* at its beginning */
+        {NULL, 0, {1, -4}, 17},  /* 0, 1, 4 */
+        {NULL, 0, {2, 0}, 30},
+        {NULL, 1, {0, 0}, 16}, /* the other call stays */
+        {NULL, 1, {0, 7}, 23},
+        {NULL, 3, {2, 0}, 24}, /* the queue stays: 3, 2, 18, 1 */
+        {"set C: C=-50%", 1, {2, 0}, 19},
+    };
+    uint64_t latency_ns[2] = {0, 0};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        run_shared(all[i].term, all[i].line, all[i].share, latency_ns);
+        CU_ASSERT_EQUAL(latency_ns[1], all[i].latency_ns);
+    }
+    CU_ASSERT_EQUAL(latency_ns[0], 16);
+}
+
 static void test_read(void)
 {
     static const struct {
@@ -545,6 +610,7 @@ CU_TestInfo cpt_whatif_tests[] = {
     {"exactly the frames of a service or name", test_groups},
     {"terms work in order", test_order},
     {"edges that are added", test_added},
+    {"times of one request", test_shares},
     {"what is no term", test_read},
     {"no change is no change", test_no_change},
     {"random changes", test_random_times},
