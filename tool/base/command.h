@@ -65,7 +65,7 @@ struct cpti_example {
 };
 
 /* The most option tables, usage lines and relations of one command. */
-enum { CPTI_OPTION_TABLES_MAX = 6, CPTI_USAGES_MAX = 3, CPTI_RELATIONS_MAX = 4 };
+enum { CPTI_OPTION_TABLES_MAX = 6, CPTI_USAGES_MAX = 4, CPTI_RELATIONS_MAX = 4 };
 
 struct cpti_arguments;
 struct cpti_relation;

@@ -14,6 +14,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/select/select.h"
+#include "tool/whatif/whatif_check.h"
 #include "tool/whatif/whatif_log.h"
 #include "tool/whatif/whatif_print.h"
 
@@ -280,10 +281,17 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct cpti_whatif *whatif = calloc(1, sizeof *whatif);
+    struct cpti_whatif *whatif = NULL;
     struct cpti_selection *selection = NULL;
     int status;
 
+    if (cpti_has(arguments, "check")) {
+        return cpti_check_command(arguments);
+    }
+    if (cpti_has(arguments, "service") || cpti_has(arguments, "top")) {
+        return cpti_usage("options '--service' and '--top' go with '--check'");
+    }
+    whatif = calloc(1, sizeof *whatif);
     if (whatif == NULL) {
         return cpti_failed("out of memory");
     }
@@ -316,6 +324,11 @@ static const struct cpti_option options[] = {
      "service operation frame"},
     {"output", 'o', "FILE",
      "write the new paths as a path log, for cpt report, folded, diff"},
+    {"check", 0, NULL,
+     "compare what is predicted for NEW from BASE, two files or folders of spans"},
+    {"service", 0, "SERVICE",
+     "of --check: whose times of NEW are put into BASE; '*': those of all"},
+    {"top", 't', "COUNT", "of --check: rows to print as text; default: 20"},
     CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the frames that change most"),
@@ -333,6 +346,8 @@ static const struct cpti_example examples[] = {
     {"cpt whatif --sweep 10ms --by operation spans/", "which of their operations"},
     {"cpt whatif --set 'ads: pick=0' -o new.cptlog spans/",
      "for cpt report --html new.html new.cptlog"},
+    {"cpt whatif --check --service cart before/ after/",
+     "whether cart's new times explain the new latency"},
     {0},
 };
 
@@ -343,9 +358,10 @@ const struct cpti_command cpti_command_whatif = {
     .question = "How fast were the same requests with other times or workers?",
     .needs = "graph logs of services, or spans",
     .usages = {"[TERM]... [OPTION]... FILE...", "--sweep AMOUNT [TERM]... FILE...",
-               "--best K [--sweep AMOUNT] [TERM]... FILE..."},
+               "--best K [--sweep AMOUNT] [TERM]... FILE...",
+               "--check --service SERVICE BASE NEW"},
     .options = {options, cpti_view_options, cpti_select_options},
-    .relations = {&cpti_whatif_shifts, &cpti_whatif_gains},
+    .relations = {&cpti_whatif_shifts, &cpti_whatif_gains, &cpti_check_kinds},
     .examples = examples,
     .operand_count_min = 1,
     .run = run,
