@@ -68,11 +68,34 @@ static void change_share(const struct cpt_whatif_term *term, double sum_ns,
     }
 }
 
-/* What the terms do to each line; false: nothing. */
+/* What cpt_whatif_shares() gave line @line; false: nothing. */
+static bool take_given(const struct cpt_whatif_plan *plan,
+                       const struct whatif_request *request, uint32_t line,
+                       double sum_ns, struct whatif_share *share)
+{
+    const uint32_t first = plan->whatif->lines[request->line + line].occurrence;
+    const struct cpt_whatif_share given = plan->given[first != 0 ? first - 1 : line];
+    const double more_ns = (double)given.more_ns;
+    double now_ns = 0;
+
+    share->share *= given.share;
+    share->more_ns *= given.share;
+    now_ns = share->share * sum_ns + share->more_ns;
+    if (more_ns >= 0) {
+        share->more_ns += more_ns;
+    } else {
+        resize(share, sum_ns, now_ns + more_ns > 0 ? now_ns + more_ns : 0);
+    }
+    return given.more_ns != 0 || given.share < 1 || given.share > 1;
+}
+
+/* What the terms, and what was given, do to each line; false: nothing. */
 static bool find_shares(struct cpt_whatif_plan *plan,
                         const struct whatif_request *request)
 {
     const struct cpt_whatif *whatif = plan->whatif;
+    const bool is_given =
+        plan->given != NULL && &whatif->requests[plan->given_request] == request;
     bool is_changed = false;
 
     for (uint32_t i = 0; i < request->line_count; i++) {
@@ -93,6 +116,11 @@ static bool find_shares(struct cpt_whatif_plan *plan,
                  op++) {
                 change_share(&plan->terms[plan->ops[op]], sum_ns, share);
             }
+        }
+        if (is_given) {
+            is_changed = take_given(plan, request, i,
+                                    recorded_sum(whatif, request, own), share) ||
+                         is_changed;
         }
     }
     return is_changed;

@@ -144,18 +144,9 @@ static struct cpt_whatif_share share_of(const struct cpti_check_time *time)
     return share;
 }
 
-/* The least and the largest latency that @request could have, as who waited is
- * inferred. False: it is not known. */
-static bool find_range(struct cpt_whatif_plan *plan, struct cpti_check_request *request)
-{
-    (void)plan;
-    (void)request;
-    return false;
-}
-
-/* Replays each request of BASE; *@has_ranges: it is known what they could be. */
+/* Replays each request of BASE. */
 static cpt_status predict(struct cpti_windows *windows, struct cpt_whatif_plan *plan,
-                          struct cpt_whatif_share *shares, bool *has_ranges)
+                          struct cpt_whatif_share *shares)
 {
     struct cpti_window *base = &windows->all[CPTI_BASE];
     size_t at = 0;
@@ -178,12 +169,14 @@ static cpt_status predict(struct cpti_windows *windows, struct cpt_whatif_plan *
         if (status == CPT_OK) {
             status = cpt_whatif_run(plan, i, 1, &request->predicted_ns);
         }
-        *has_ranges = *has_ranges && status == CPT_OK && find_range(plan, request);
+        request->has_range =
+            status == CPT_OK &&
+            cpt_whatif_range(plan, i, &request->low_ns, &request->high_ns) == CPT_OK;
     }
     return status;
 }
 
-static cpt_status replay(struct cpti_windows *windows, bool *has_ranges)
+static cpt_status replay(struct cpti_windows *windows)
 {
     const struct cpti_window *base = &windows->all[CPTI_BASE];
     struct cpt_whatif_plan *plan = NULL;
@@ -199,8 +192,7 @@ static cpt_status replay(struct cpti_windows *windows, bool *has_ranges)
     }
     shares = cpt_alloc_array(NULL, NULL, line_max, sizeof *shares);
     if (status == CPT_OK) {
-        status =
-            shares != NULL ? predict(windows, plan, shares, has_ranges) : CPT_NO_MEMORY;
+        status = shares != NULL ? predict(windows, plan, shares) : CPT_NO_MEMORY;
     }
     if (status == CPT_OK) {
         windows->check->replayed = cpt_whatif_counts(plan);
@@ -242,7 +234,7 @@ static double mean_of(const struct cpti_check_request *requests, size_t count,
 }
 
 static void fill_row(struct cpti_windows *windows, struct cpti_check_kind *kind,
-                     bool has_ranges, struct cpti_check_row *row)
+                     struct cpti_check_row *row)
 {
     const size_t count = kind->counts[CPTI_BASE];
     const struct cpti_check_request *base =
@@ -250,6 +242,7 @@ static void fill_row(struct cpti_windows *windows, struct cpti_check_kind *kind,
     double error = 0;
     double low = 0;
     double high = 0;
+    bool has_ranges = true;
 
     *row = (struct cpti_check_row){.name = kind->name,
                                    .calls = kind->calls,
@@ -263,8 +256,9 @@ static void fill_row(struct cpti_windows *windows, struct cpti_check_kind *kind,
                           kind->counts[CPTI_NEW], &error);
     for (size_t i = 0; i < count; i++) {
         row->predicted_ns += (double)base[i].predicted_ns / (double)count;
-        low += (double)base[i].low_ns / (double)count;
-        high += (double)base[i].high_ns / (double)count;
+        low += base[i].low_ns / (double)count;
+        high += base[i].high_ns / (double)count;
+        has_ranges = has_ranges && base[i].has_range;
     }
     row->low_ns = has_ranges ? fmin(low, row->predicted_ns) : NAN;
     row->high_ns = has_ranges ? fmax(high, row->predicted_ns) : NAN;
@@ -284,7 +278,7 @@ static int compare_rows(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-static cpt_status make_rows(struct cpti_windows *windows, bool has_ranges)
+static cpt_status make_rows(struct cpti_windows *windows)
 {
     struct cpti_check *check = windows->check;
 
@@ -306,7 +300,7 @@ static cpt_status make_rows(struct cpti_windows *windows, bool has_ranges)
         struct cpti_check_kind *kind = &windows->kinds[i];
 
         if (has_row(kind)) {
-            fill_row(windows, kind, has_ranges, &check->rows[check->row_count++]);
+            fill_row(windows, kind, &check->rows[check->row_count++]);
         } else {
             check->other_kinds++;
             check->other_requests += kind->counts[CPTI_BASE];
@@ -321,7 +315,6 @@ static cpt_status make_rows(struct cpti_windows *windows, bool has_ranges)
 int cpti_check_run(struct cpti_check *check, const struct cpti_check_options *options)
 {
     struct cpti_windows windows = {.check = check};
-    bool has_ranges = true;
     int status = CPTI_EXIT_DONE;
     cpt_status made = CPT_OK;
 
@@ -329,8 +322,8 @@ int cpti_check_run(struct cpti_check *check, const struct cpti_check_options *op
     status = cpti_windows_read(&windows);
     if (status != CPTI_EXIT_USAGE && windows.all[CPTI_NEW].request_count != 0) {
         match_times(&windows);
-        made = replay(&windows, &has_ranges);
-        made = CPTI_THEN(made, make_rows(&windows, has_ranges));
+        made = replay(&windows);
+        made = CPTI_THEN(made, make_rows(&windows));
     }
     cpti_windows_deinit(&windows);
     if (made != CPT_OK) {

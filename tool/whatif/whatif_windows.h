@@ -28,8 +28,9 @@ struct cpti_check_request {
     uint64_t order; /* a hash of its trace's id: whatever the order of files is */
     uint64_t latency_ns;
     uint64_t predicted_ns;
-    uint64_t low_ns;
-    uint64_t high_ns;
+    double low_ns; /* that it could be */
+    double high_ns;
+    bool has_range;
     uint32_t kind;
     uint32_t line_count;
     uint32_t number; /* in the order of reading */

@@ -264,6 +264,55 @@ static void test_amounts(void)
     cpt_whatif_free(whatif);
 }
 
+/* 10 of a's work, then 20 behind that, or 30 of its own: what is given to a line does
+ * what a term does, and comes on top of it. The second moment is b's. */
+static void test_given(void)
+{
+    static const struct cpt_doubt_holder holders[] = {{10, 0, CPT_DOUBT_MAY_HOLD},
+                                                      {20, 1, CPT_DOUBT_MAY_HOLD},
+                                                      {30, 0, CPT_DOUBT_MAY_HOLD}};
+    static const struct cpt_doubt_moment moments[] = {
+        {.at_ns = 0, .worker = 0, .flags = CPT_DOUBT_ADDS},
+        {.at_ns = 10, .holder_end = 1, .line = 1, .worker = 1},
+        {.at_ns = 30, .holder_end = 3, .worker = 0, .flags = CPT_DOUBT_IS_END}};
+    static const struct {
+        uint32_t line;
+        struct cpt_whatif_share share;
+        const char *terms[2]; /* that do the same */
+    } all[] = {
+        {0, {0.5, 0}, {"set b: x=50%", "set a: x=50%"}},
+        {0, {1, 7}, {"set b: x=50%", "set a: x=+7ns"}},
+        {0, {1, -500}, {"set b: x=50%", "set a: x=-500ns"}},
+        {0, {1, -5000}, {"set b: x=50%", "set a: x=0"}},
+        {1, {4, 0}, {"set b: x=50%", "set b: x=400%"}},
+        {2, {0, 3}, {"set b: x=50%", "set c: x=0"}},
+    };
+    struct cpt_whatif *whatif = whatif_of(&(struct cpt_doubt){moments, 3, holders, 3});
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct cpt_whatif_share shares[SERVICES] = {{1, 0}, {1, 0}, {1, 0}};
+        struct cpt_whatif_plan *plan = NULL;
+        struct cpt_whatif_term term;
+        double low_ns[2] = {0, 0};
+        double high_ns[2] = {0, 0};
+
+        CU_ASSERT_EQUAL_FATAL(
+            cpt_whatif_line_read(cpt_bytes_of(all[i].terms[0]), &term, NULL), CPT_OK);
+        CU_ASSERT_EQUAL_FATAL(
+            cpt_whatif_plan_new(whatif, &term, 1, NULL, &plan, NULL, NULL), CPT_OK);
+        shares[all[i].line] = all[i].share;
+        CU_ASSERT_EQUAL(cpt_whatif_shares(plan, 0, shares, SERVICES), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_whatif_range(plan, 0, &low_ns[0], &high_ns[0]), CPT_OK);
+        CU_ASSERT_EQUAL(range_of(whatif, all[i].terms, 2, &low_ns[1], &high_ns[1]),
+                        CPT_OK);
+        CU_ASSERT(fabs(low_ns[0] - low_ns[1]) < 1e-9);
+        CU_ASSERT(fabs(high_ns[0] - high_ns[1]) < 1e-9);
+        CU_ASSERT(low_ns[0] < 30 || high_ns[0] > 30);
+        cpt_whatif_plan_free(plan);
+    }
+    cpt_whatif_free(whatif);
+}
+
 /* Of a lag of 20, 5 may be a way: it stays. */
 static void test_wires(void)
 {
@@ -311,6 +360,7 @@ static void test_unknown(void)
 CU_TestInfo cpt_whatif_range_tests[] = {
     {"what a program does is in the range", test_programs},
     {"amounts, caps and shares", test_amounts},
+    {"times that are given to a request", test_given},
     {"lags that are ways in part", test_wires},
     {"nothing is known", test_unknown},
     CU_TEST_INFO_NULL,
