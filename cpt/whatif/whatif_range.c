@@ -71,7 +71,7 @@ static void change_share(const struct cpt_whatif_term *term, double sum_ns,
 /* What cpt_whatif_shares() gave line @line; false: nothing. */
 static bool take_given(const struct cpt_whatif_plan *plan,
                        const struct whatif_request *request, uint32_t line,
-                       double sum_ns, struct whatif_share *share)
+                       double sum_ns, struct cpti_doubt_share *share)
 {
     const uint32_t first = plan->whatif->lines[request->line + line].occurrence;
     const struct cpt_whatif_share given = plan->given[first != 0 ? first - 1 : line];

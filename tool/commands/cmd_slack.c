@@ -357,12 +357,26 @@ static struct cpti_could_be slack_could_be(const struct slack *slack,
                : (struct cpti_could_be){0};
 }
 
-/* Fields of JSON alone. */
-static void put_could_be(const struct cpti_asked *asked, struct cpti_json *json)
+/* The mean gain for people: unless spans do not tell it. */
+static struct cpti_cell get_told_gain(const struct cpti_asked *asked)
 {
-    const struct cpti_could_be gain = gain_could_be(asked->context, asked->row);
-    const struct cpti_could_be slack = slack_could_be(asked->context, asked->row);
+    const struct slack *slack = asked->context;
+    const struct row *row = asked->row;
+    const struct cpti_could_be could_be = gain_could_be(slack, row);
 
+    return cpti_cell_known(cpti_has_number(&could_be),
+                           row->gain.wx / slack->requests.sums[0]);
+}
+
+/* In JSON it has both intervals behind it. */
+static void put_gain(const struct cpti_asked *asked, struct cpti_json *json)
+{
+    const struct slack *own = asked->context;
+    const struct row *row = asked->row;
+    const struct cpti_could_be gain = gain_could_be(own, row);
+    const struct cpti_could_be slack = slack_could_be(own, row);
+
+    cpti_json_ns(json, "gain_ns", row->gain.wx / own->requests.sums[0]);
     cpti_could_be_put(&gain, "gain_could_be", true, json);
     cpti_could_be_put(&slack, "slack_could_be", false, json);
 }
@@ -427,15 +441,17 @@ static const struct cpti_column columns[] = {
     {"requests", "requests", CPTI_COUNT, CPTI_OF(struct row, request_count),
      "that have it"},
     {"gain_ns", "gain ms", CPTI_NS, MEAN_OF(GAIN, ),
-     "by how much the response would come earlier if it took no time"},
+     "by how much the response would come earlier if it took no time", CPTI_EVERYWHERE,
+     put_gain},
+    {"gain_told_ns", "gain ms", CPTI_NS, get_told_gain, 0,
+     "the same, unless spans do not tell", CPTI_IN_TABLES},
     {"gain_low_ns", "gain from", CPTI_NS, MEAN_OF(GAIN, _LOW),
      "the 95 % interval of that"},
     {"gain_high_ns", "to", CPTI_NS, MEAN_OF(GAIN, _HIGH)},
     {"gain_interval", "95% interval", CPTI_TEXT, get, INTERVAL,
      "both ends of it, in tables", CPTI_IN_TABLES},
     {"gain_could_be", "gain could be", CPTI_TEXT, get_could_be, 0,
-     "whatever services waited for, where that is inferred; in JSON with its verdict",
-     CPTI_EVERYWHERE, put_could_be},
+     "whatever services waited for, where that is inferred", CPTI_IN_TABLES},
     {"drag_ns", "drag ms", CPTI_NS, MEAN_OF(DRAG, ),
      "the gain of its piece that would give most"},
     {"drag_low_ns", "drag from", CPTI_NS, MEAN_OF(DRAG, _LOW)},
@@ -446,7 +462,7 @@ static const struct cpti_column columns[] = {
     {"slack_ns", "slack ms", CPTI_NS, get, SLACK,
      "how much longer it could take before the response comes later"},
     {"slack_could_be", "slack could be", CPTI_TEXT, get_could_be, 1,
-     "whatever services waited for, in tables", CPTI_IN_TABLES},
+     "the same of the slack", CPTI_IN_TABLES},
     {"free_ns", "free ms", CPTI_NS, get, FREE, "… before anything else is delayed"},
     {"slack_is_least", "slack is least", CPTI_FLAG, get, SLACK_IS_LEAST,
      "a wait behind it ended with the first of several"},
@@ -463,9 +479,10 @@ static const struct cpti_relation relation = {
 
 /* The same where who waited is inferred. */
 #define SHOWN_IN_DOUBT                                                                 \
-    "gain_ns,gain_could_be,drag_ns,path_ns,slack_ns,slack_could_be,kind,name"
+    "gain_told_ns,gain_could_be,drag_ns,path_ns,slack_ns,slack_could_be,kind,name"
 #define SHOWN_OF_SEVERAL_IN_DOUBT                                                      \
-    "gain_ns,gain_could_be,gain_interval,drag_ns,path_ns,slack_ns,slack_could_be,"     \
+    "gain_told_ns,gain_could_be,gain_interval,drag_ns,path_ns,slack_ns,slack_could_"   \
+    "be,"                                                                              \
     "kind,name"
 
 /* --- Printing --- */

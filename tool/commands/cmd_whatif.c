@@ -265,6 +265,11 @@ static int replay(struct cpti_whatif *whatif, const struct cpti_arguments *argum
     status = cpti_whatif_set_read(&set, arguments->operands, arguments->operand_count,
                                   cpti_kept_by_walk(arguments), selection, 0);
     if (set.count != 0) {
+        if (whatif->sweeps && set.counts.inferred != 0 && !set.by_walk) {
+            /* the options were read before */
+            (void)cpti_view_read(arguments, &cpti_whatif_gains,
+                                 cpti_whatif_gains_in_doubt, &view);
+        }
         whatif->set = &set;
         whatif->trial.by = by_of(&set, arguments);
         answered = answer(whatif, amount);

@@ -43,14 +43,20 @@ struct cpti_could_be cpti_could_be_less(const struct cpti_could_be *could_be)
                                   0 - could_be->low_ns};
 }
 
-void cpti_could_be_put(const struct cpti_could_be *could_be, const char *key,
-                       bool has_verdict, struct cpti_json *json)
+const char *cpti_verdict_word(unsigned verdict)
 {
-    static const char *const words[] = {[CPTI_VERDICT_NOTHING] = "nothing",
+    static const char *const words[] = {[CPTI_VERDICT_NONE] = NULL,
+                                        [CPTI_VERDICT_NOTHING] = "nothing",
                                         [CPTI_VERDICT_CANNOT_TELL] = "cannot_tell",
                                         [CPTI_VERDICT_INTERVAL] = "interval",
                                         [CPTI_VERDICT_NUMBER] = "number"};
 
+    return words[verdict];
+}
+
+void cpti_could_be_put(const struct cpti_could_be *could_be, const char *key,
+                       bool has_verdict, struct cpti_json *json)
+{
     if (could_be->verdict == CPTI_VERDICT_NONE) {
         return;
     }
@@ -59,6 +65,6 @@ void cpti_could_be_put(const struct cpti_could_be *could_be, const char *key,
     cpti_json_ns(json, "high_ns", could_be->high_ns);
     cpti_json_close(json);
     if (has_verdict) {
-        cpti_json_text(json, "verdict", words[could_be->verdict]);
+        cpti_json_text(json, "verdict", cpti_verdict_word(could_be->verdict));
     }
 }

@@ -36,6 +36,9 @@ struct cpti_could_be {
 struct cpti_could_be cpti_could_be_of(double low_ns, double high_ns, double number_ns,
                                       double latency_ns);
 
+/* "cannot_tell" …; NULL: there is no interval. */
+const char *cpti_verdict_word(unsigned verdict);
+
 /* Whether the number says something. */
 static inline bool cpti_has_number(const struct cpti_could_be *could_be)
 {

@@ -12,7 +12,8 @@ enum { FIXES_MAX = 3 };
 /* Whether @gain may be named as a fix. */
 static bool is_fix(const struct cpti_whatif_gain *gain)
 {
-    return gain->stats.rows[CPTI_WHATIF_MEAN].change_ns < 0;
+    return gain->stats.rows[CPTI_WHATIF_MEAN].change_ns < 0 &&
+           cpti_has_number(&gain->could_be);
 }
 
 /* The order of the rows without --sort. */
@@ -61,7 +62,14 @@ void cpti_whatif_print_fixes(const struct cpti_whatif *whatif, const char *amoun
 {
     const struct cpti_whatif_gain *fixes[FIXES_MAX];
     const size_t count = find_fixes(whatif, fixes);
+    bool is_untold = false;
 
+    for (size_t i = 0; i < whatif->gain_count && count == 0; i++) {
+        is_untold = is_untold || !cpti_has_number(&whatif->gains[i].could_be);
+    }
+    if (is_untold) {
+        (void)printf("best: cannot tell: spans do not say who waits for whom\n");
+    }
     for (size_t i = 0; i < count; i++) {
         const struct cpti_whatif_row *mean = &fixes[i]->stats.rows[CPTI_WHATIF_MEAN];
         char text[2 * CPT_NAME_BYTES_MAX];

@@ -79,12 +79,58 @@ static struct cpti_cell get_gain(const struct cpti_asked *asked)
     return cpti_cell_number(0 - gain->stats.rows[asked->what].change_ns);
 }
 
+/* By how much the mean is less, for people: unless spans do not tell. */
+static struct cpti_cell get_told_gain(const struct cpti_asked *asked)
+{
+    const struct cpti_whatif_gain *gain = asked->row;
+
+    return cpti_has_number(&gain->could_be) ? get_gain(asked) : cpti_cell_unknown();
+}
+
+/* In JSON with its interval. */
+static void put_mean_gain(const struct cpti_asked *asked, struct cpti_json *json)
+{
+    const struct cpti_whatif_gain *gain = asked->row;
+    const struct cpti_could_be less = cpti_could_be_less(&gain->could_be);
+
+    cpti_json_ns(json, "mean_gain_ns",
+                 0 - gain->stats.rows[CPTI_WHATIF_MEAN].change_ns);
+    cpti_could_be_put(&less, "could_be", true, json);
+}
+
+enum { LOW, HIGH };
+
+/* One end of the interval of the gain. */
+static struct cpti_cell get_gain_could_be(const struct cpti_asked *asked)
+{
+    const struct cpti_whatif_gain *gain = asked->row;
+    const struct cpti_could_be less = cpti_could_be_less(&gain->could_be);
+
+    return cpti_cell_known(less.verdict != CPTI_VERDICT_NONE,
+                           asked->what == LOW ? less.low_ns : less.high_ns);
+}
+
+static struct cpti_cell get_verdict(const struct cpti_asked *asked)
+{
+    const struct cpti_whatif_gain *gain = asked->row;
+
+    return cpti_cell_text(cpti_verdict_word(gain->could_be.verdict));
+}
+
 static const struct cpti_column gain_columns[] = {
     {"name", "frame", CPTI_NAME, get_group, 0, "the frame, operation or service"},
     {"path_ns", "path ms", CPTI_NS, CPTI_OF(struct cpti_whatif_gain, path_ns),
      "its time on the path"},
     {"mean_gain_ns", "mean ms", CPTI_NS, get_gain, CPTI_WHATIF_MEAN,
-     "by how much the mean latency is less if it is shorter"},
+     "by how much the mean latency is less if it is shorter", CPTI_EVERYWHERE,
+     put_mean_gain},
+    {"mean_told_ns", "mean ms", CPTI_NS, get_told_gain, CPTI_WHATIF_MEAN,
+     "the same, unless spans do not tell", CPTI_IN_TABLES},
+    {"could_low_ns", "could be from", CPTI_NS, get_gain_could_be, LOW,
+     "whatever services waited for, where that is inferred", CPTI_NOT_IN_JSON},
+    {"could_high_ns", "to", CPTI_NS, get_gain_could_be, HIGH, NULL, CPTI_NOT_IN_JSON},
+    {"verdict", "verdict", CPTI_TEXT, get_verdict, 0,
+     "nothing, cannot_tell, interval or number", CPTI_NOT_IN_JSON},
     {"p50_gain_ns", "p50 ms", CPTI_NS, get_gain, CPTI_WHATIF_P50},
     {"p99_gain_ns", "p99 ms", CPTI_NS, get_gain, CPTI_WHATIF_P99},
     {0},
@@ -93,6 +139,9 @@ static const struct cpti_column gain_columns[] = {
 const struct cpti_relation cpti_whatif_gains = {
     "sweep", gain_columns, "mean_gain_ns,p50_gain_ns,p99_gain_ns,path_ns,name",
     .when = "--sweep"};
+
+const char cpti_whatif_gains_in_doubt[] =
+    "mean_told_ns,could_low_ns,could_high_ns,p50_gain_ns,p99_gain_ns,path_ns,name";
 
 /* Which latency a row is, by its place among them. */
 static struct cpti_cell get_which(const struct cpti_asked *asked)
@@ -117,8 +166,6 @@ static struct cpti_cell get_number(const struct cpti_asked *asked)
     return is_untold(asked->context, asked->row) ? cpti_cell_unknown()
                                                  : cpti_field_number(asked);
 }
-
-enum { LOW, HIGH };
 
 /* How far the mean's change could be. */
 static struct cpti_cell get_could_be(const struct cpti_asked *asked)

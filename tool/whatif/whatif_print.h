@@ -17,6 +17,9 @@
 extern const struct cpti_relation cpti_whatif_shifts;
 extern const struct cpti_relation cpti_whatif_gains;
 
+/* The columns of the latter in tables, where it is inferred who waited. */
+extern const char cpti_whatif_gains_in_doubt[];
+
 /* Sorts the frames by --sort, and prints the answer. @amount is that of --sweep, as
  * given. enum cpti_exit. */
 int cpti_whatif_print(struct cpti_whatif *whatif, const char *amount,

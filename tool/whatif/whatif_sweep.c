@@ -3,6 +3,8 @@
 /* whatif_sweep.c - all groups, one by one and together; see whatif_sweep.h */
 #include "tool/whatif/whatif_sweep.h"
 
+#include "tool/whatif/whatif_doubt.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +188,24 @@ static int by_gain(const void *left, const void *right)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
+/* How far the change of @gain could be, by @plan. A request on whose path the group is
+ * not may have had it there. */
+static cpt_status find_doubt(const struct sweep *sweep, struct cpt_whatif_plan *plan,
+                             struct cpti_whatif_gain *gain)
+{
+    const struct cpti_whatif_set *set = sweep->trial->set;
+    const struct cpti_whatif_row *mean = &gain->stats.rows[CPTI_WHATIF_MEAN];
+    struct cpti_whatif_doubt doubt = {.lists_waits = false};
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < set->count && status == CPT_OK; i++) {
+        status = cpti_whatif_doubt_add(&doubt, set, plan, i, sweep->after_ns[i]);
+    }
+    cpti_whatif_doubt_judge(&doubt, mean->before_ns, mean->change_ns);
+    gain->could_be = doubt.could_be;
+    return status;
+}
+
 /* The group of the pairs from @begin on; *@end is behind them. */
 static cpt_status try_group(struct sweep *sweep, size_t begin, size_t *end,
                             struct cpti_whatif_gain *gain)
@@ -204,13 +224,16 @@ static cpt_status try_group(struct sweep *sweep, size_t begin, size_t *end,
         }
     }
     *end = begin;
-    cpt_whatif_plan_free(plan);
     *gain = (struct cpti_whatif_gain){
         .frame = group, .path_ns = sweep->path_ns[group] / sweep->order.weight_sum};
     if (status == CPT_OK &&
         !cpti_whatif_compare(&sweep->order, sweep->after_ns, false, &gain->stats)) {
         status = CPT_NO_MEMORY;
     }
+    if (status == CPT_OK) {
+        status = find_doubt(sweep, plan, gain);
+    }
+    cpt_whatif_plan_free(plan);
     return status;
 }
 

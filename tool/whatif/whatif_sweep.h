@@ -17,6 +17,7 @@
 #ifndef CPTI_CLI_WHATIF_SWEEP_H
 #define CPTI_CLI_WHATIF_SWEEP_H
 
+#include "tool/whatif/could_be.h"
 #include "tool/whatif/whatif_group.h"
 #include "tool/whatif/whatif_stats.h"
 
@@ -39,6 +40,7 @@ struct cpti_whatif_gain {
     uint32_t frame; /* the first of the group */
     double path_ns; /* its mean time on the path before */
     struct cpti_whatif_stats stats;
+    struct cpti_could_be could_be; /* the change of the mean */
 };
 
 /* Fills *@gains, of *@count groups, the largest gain of the mean first; the caller

@@ -15,13 +15,15 @@ server() { # ID PARENT PROCESS OPERATION START DURATION [KIND [SERVICE OF THE PE
 for i in $(seq 1 40); do
     printf '{"data":[{"traceID":"%032x","processes":{"f":{"serviceName":"front"},"s":{"serviceName":"cart*"},"c":{"serviceName":"cart"},"d":{"serviceName":"db"}},"spans":[' "$i"
     comma=
-    server 1 0 f / 0 $((1500 + i))
-    server 2 1 s get 100 200
-    server 3 1 s put 350 $((300 + i))
-    server 4 1 c get 800 600
-    server 5 4 c SELECT 900 300 client db
+    # calls vary, what is between them does not: so spans tell who waits
+    a=$((i * 7919 % 401)) b=$((i * 104729 % 307)) c=$((i * 1299709 % 503))
+    server 1 0 f / 0 $((1500 + a + b + c))
+    server 2 1 s get 100 $((200 + a))
+    server 3 1 s put $((350 + a)) $((300 + b))
+    server 4 1 c get $((800 + a + b)) $((600 + c))
+    server 5 4 c SELECT $((900 + a + b)) $((300 + c)) client db
     if [ "$i" -gt 20 ]; then
-        server 6 5 d SELECT 900 300
+        server 6 5 d SELECT $((900 + a + b)) $((300 + c))
     fi
     echo ']}]}'
 done >spans.json
