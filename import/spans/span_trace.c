@@ -701,7 +701,8 @@ void cpti_spans_watch_inside(struct cpti_spans *spans, cpti_span_inside_fn insid
     spans->inside_context = context;
 }
 
-/* Tells of the spans within visits, but for those that stand for calls or waits. */
+/* Tells of the spans within visits, but for those that stand for calls or waits; and of
+ * those that are in no visit. */
 static void tell_inside(struct cpti_making *making)
 {
     struct cpti_spans *spans = making->spans;
@@ -711,14 +712,15 @@ static void tell_inside(struct cpti_making *making)
         char text[CPTI_SPAN_FRAME_BYTES];
         struct cpti_span_frame frame;
 
-        if (number == CPTI_NO_VISIT || making->visits[number].span == i ||
-            cpti_spans_has(spans, i, CPTI_SPAN_IS_WAIT) ||
-            cpti_spans_role(spans, i) != CPTI_SPAN_WORK) {
+        if (number != CPTI_NO_VISIT && (making->visits[number].span == i ||
+                                        cpti_spans_has(spans, i, CPTI_SPAN_IS_WAIT) ||
+                                        cpti_spans_role(spans, i) != CPTI_SPAN_WORK)) {
             continue;
         }
         cpti_spans_frame(spans, i, &frame);
         spans->inside(spans->inside_context, cpti_span_frame_name(text, &frame),
-                      making->visits[number].task.name);
+                      number != CPTI_NO_VISIT ? making->visits[number].task.name
+                                              : (struct cpt_bytes){"", 0});
     }
 }
 

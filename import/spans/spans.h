@@ -373,8 +373,9 @@ struct cpti_spans_cut {
 cpt_status cpti_spans_inferred_dag(struct cpti_spans *spans, cpt_dag_visit_fn visit,
                                    void *context, struct cpti_spans_cut *cut);
 
-/* Takes a span within a visit, which is no task, and the visit that has its time: the
- * names that their frames would have, until it returns. */
+/* Takes a span that is no task, and the visit that has its time: the names that their
+ * frames would have, until it returns. The visit is empty if the span was left out of
+ * the request, as one outside of its parent's time is. */
 typedef void (*cpti_span_inside_fn)(void *context, struct cpt_bytes name,
                                     struct cpt_bytes visit);
 

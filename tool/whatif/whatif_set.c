@@ -93,7 +93,9 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
 static void note_inside(void *context, struct cpt_bytes name,
                         struct cpt_bytes operation)
 {
-    cpti_whatif_inside_add(&((struct cpti_whatif_set *)context)->inside, name,
+    struct cpti_whatif_set *set = context;
+
+    cpti_whatif_inside_add(operation.bytes != 0 ? &set->inside : &set->outside, name,
                            operation);
 }
 
@@ -139,6 +141,7 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
 void cpti_whatif_set_deinit(struct cpti_whatif_set *set)
 {
     cpti_whatif_inside_deinit(&set->inside);
+    cpti_whatif_inside_deinit(&set->outside);
     cpt_whatif_free(set->whatif);
     cpt_names_free(set->names);
     cpt_alloc_free(NULL, set->weight);
@@ -290,23 +293,61 @@ static int tell_unmatched(const struct cpti_whatif_set *set,
                       cpti_quoted(text));
 }
 
+/* Whether @term is about spans that are in no visit: no response waits for them, so it
+ * changes nothing. */
+static bool is_outside(const struct cpti_whatif_set *set,
+                       const struct cpt_whatif_term *term)
+{
+    if (term->verb != CPT_WHATIF_SET && term->verb != CPT_WHATIF_CAP) {
+        return false;
+    }
+    for (size_t i = 0; i < cpti_whatif_inside_count(&set->outside); i++) {
+        struct cpt_bytes none = {NULL, 0};
+        bool has_others = false;
+        const struct cpt_dag_name name = {
+            cpti_whatif_inside_at(&set->outside, i, &none, &has_others),
+            term->frames.has_kind != 0 ? term->frames.kind : CPT_DAG_STEP};
+
+        if (cpt_whatif_has(&term->frames, &name) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int cpti_whatif_plan(const struct cpti_whatif_set *set,
                      const struct cpt_whatif_term *terms, const char *const *texts,
                      size_t count, bool replays_queues, struct cpt_whatif_plan **plan)
 {
     const struct cpt_whatif_options options = {.struct_bytes = sizeof options,
                                                .replays_queues = replays_queues};
-    struct cpt_error error = {0};
-    size_t unmatched = 0;
-    const cpt_status status = cpt_whatif_plan_new(set->whatif, terms, count, &options,
-                                                  plan, &unmatched, &error);
+    struct cpt_whatif_term left[CPT_WHATIF_TERMS_MAX];
+    const char *names[CPT_WHATIF_TERMS_MAX];
 
-    if (status == CPT_OK) {
-        return CPTI_EXIT_DONE;
+    for (size_t i = 0; i < count; i++) {
+        left[i] = terms[i];
+        names[i] = texts[i];
     }
-    if (status == CPT_END && unmatched < count) {
-        return tell_unmatched(set, &terms[unmatched], texts[unmatched]);
+    for (;;) {
+        struct cpt_error error = {0};
+        size_t at = 0;
+        const cpt_status status =
+            cpt_whatif_plan_new(set->whatif, left, count, &options, plan, &at, &error);
+
+        if (status == CPT_OK) {
+            return CPTI_EXIT_DONE;
+        }
+        if (status != CPT_END || at >= count) {
+            return cpti_failed("%s", error.sentence[0] != '\0'
+                                         ? error.sentence
+                                         : cpt_status_sentence(status));
+        }
+        if (!is_outside(set, &left[at])) {
+            return tell_unmatched(set, &left[at], names[at]);
+        }
+        for (count--; at < count; at++) {
+            left[at] = left[at + 1];
+            names[at] = names[at + 1];
+        }
     }
-    return cpti_failed("%s", error.sentence[0] != '\0' ? error.sentence
-                                                       : cpt_status_sentence(status));
 }

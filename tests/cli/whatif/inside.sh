@@ -41,5 +41,14 @@ ask() {
     ask --set 'cart: pars=0' first.json
     ask --set 'front: <queue>=0' first.json
 } 2>&1 | sed 's/^cpt: /  /'
+echo 'late: all is outside of its parent, so no response waits for it'
+for i in $(seq 1 40); do
+    printf '{"data":[{"traceID":"%032x","processes":{"f":{"serviceName":"front"},"l":{"serviceName":"late"}},"spans":[' "$i"
+    comma=
+    span 1 0 f / 0 1000
+    span 2 1 l job 2000 300
+    echo ']}]}'
+done >late.json
+cpt whatif --json --set 'late: *=-50%' late.json | sed -n 's/.*"mean":{[^{}]*"change_ns":\([-0-9.]*\).*"verdict":"\([a-z_]*\)".*/\1 \2/p'
 echo 'cart: log ends before cart: get, and is never waited for'
 cpt whatif --json --set 'cart: log=0' first.json | sed -n 's/.*"mean":{[^{}]*"change_ns":\([-0-9.]*\).*/\1/p; /^{"name"/p'
