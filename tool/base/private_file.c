@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ int cpti_private_file(char path[CPTI_PRIVATE_PATH_BYTES])
     const int descriptor =
         open_nameless(folder != NULL && folder[0] != '\0' ? folder : "/tmp");
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* the write then fails, and says why */
     (void)snprintf(path, CPTI_PRIVATE_PATH_BYTES, "/proc/%ld/fd/%d", (long)getpid(),
                    descriptor);
     return descriptor;

@@ -494,7 +494,8 @@ static int show(struct busy *busy)
         .rest = rest_text,
         .put_rest = put_rest};
 
-    if (busy->request_count == 0 || (busy->by != NULL && busy->counts.with_by == 0)) {
+    if (busy->request_count == 0 || busy->counts.is_broken ||
+        (busy->by != NULL && busy->counts.with_by == 0)) {
         return cpti_kept_none(&busy->kept, &busy->counts);
     }
     qsort_r(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time, busy);

@@ -272,6 +272,9 @@ static int show(struct experiment *experiment)
                            "see docs/experiments.md");
     }
     status = add_graphs(experiment);
+    if (experiment->kept.is_broken) {
+        return status;
+    }
     if (cpti_experiment_rows_finish(rows) != CPT_OK) {
         return cpti_failed("out of memory");
     }

@@ -535,7 +535,7 @@ static int show(struct slack *slack)
         cpti_warn("requests whose longest path is not the latency: %" PRIu64,
                   slack->inexact_count);
     }
-    if (slack->requests.count == 0) {
+    if (slack->requests.count == 0 || slack->counts.is_broken) {
         return cpti_kept_none(&slack->kept, &slack->counts);
     }
     qsort_r(slack->rows, slack->row_count, sizeof *slack->rows, by_gain, slack);

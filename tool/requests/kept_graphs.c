@@ -158,6 +158,9 @@ int cpti_kept_none(const struct cpti_kept_options *options,
     char key[2 * CPTI_KEPT_KEY_BYTES];
     char hint[2 * CPTI_KEPT_KEY_BYTES] = "";
 
+    if (counts->is_broken) {
+        return CPTI_EXIT_FAILED;
+    }
     (void)snprintf(key, sizeof key, "%s", cpti_quoted_bytes(unknown));
     if (counts->nearest[0] != '\0') {
         (void)snprintf(hint, sizeof hint, "; did you mean '%s'?",
@@ -391,6 +394,9 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
                       of_spans, counts->requests - of_spans);
         }
         tell_left(options, counts);
+    }
+    if (counts->is_broken) {
+        counts->requests = 0;
     }
     note_nearest(options, counts);
     counts->keys = NULL;

@@ -67,6 +67,7 @@ struct cpti_kept_counts {
     uint64_t cut;            /* calls of these that lost time, see cpti_spans_cut … */
     uint64_t cut_ns;         /* … and how much */
     unsigned evidence;       /* enum cpt_evidence: the weakest of all requests */
+    bool is_broken;          /* what is read could not be kept: there is no answer */
     uint64_t with_by;        /* selected, with the attribute `by` of the options */
     struct cpti_names *keys; /* attributes of all requests, while they are read */
     char
@@ -132,7 +133,8 @@ int cpti_kept_option(const struct cpti_arguments *given, const char *option,
 
 /* Visits all requests of all files. Has printed what is wrong with a file, and how many
  * others there are. enum cpti_exit; CPTI_EXIT_FAILED also if some of the input could
- * not be read. */
+ * not be read. With counts->is_broken, which was printed, no request counts, not even
+ * those that were visited. */
 int cpti_kept_graphs(const struct cpti_kept_options *options,
                      struct cpti_kept_counts *counts);
 
@@ -144,7 +146,8 @@ void cpti_kept_put_evidence(struct cpti_json *json,
                             const struct cpti_kept_counts *counts);
 void cpti_kept_print_evidence(const struct cpti_kept_counts *counts);
 
-/* Prints that no request was visited, or that none has `by`, and why.
+/* Prints that no request was visited, or that none has `by`, and why, unless what is
+ * broken was printed.
  * CPTI_EXIT_FAILED. */
 int cpti_kept_none(const struct cpti_kept_options *options,
                    const struct cpti_kept_counts *counts);

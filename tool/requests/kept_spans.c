@@ -169,6 +169,18 @@ static cpt_status add_trace(struct cpti_kept_spans *kept)
     return count_other(kept, status);
 }
 
+/* Tells why there is no answer, neither of a part of the requests. */
+static int tell_broken(struct cpti_kept_spans *kept, cpt_status status)
+{
+    kept->counts->is_broken = true;
+    return status == CPT_IO && kept->learn != NULL
+               ? cpti_failed("the spans cannot be kept in a temporary file, to learn "
+                             "from them: %s" CPTI_HINT
+                             "free some room, or name another folder with TMPDIR",
+                             strerror(cpti_kept_traces_fault(kept->waiting)))
+               : cpti_failed("%s", cpt_status_sentence(status));
+}
+
 /* Goes through the traces that wait, once more. */
 static cpt_status pass(struct cpti_kept_spans *kept, bool is_learnt)
 {
@@ -208,8 +220,7 @@ static int learn_and_infer(struct cpti_kept_spans *kept)
     if (kept->counts->learnt != 0) {
         kept->counts->resolution_ns = cpti_learn_resolution_ns(kept->learn);
     }
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    return status == CPT_OK ? CPTI_EXIT_DONE : tell_broken(kept, status);
 }
 
 static cpt_status read_input(void *context, void *buffer, size_t capacity,
@@ -247,7 +258,7 @@ static int add_traces(struct cpti_kept_spans *kept)
         if (status == CPT_OK) {
             status = add_trace(kept);
             if (status != CPT_OK) {
-                return cpti_failed("%s", cpt_status_sentence(status));
+                return tell_broken(kept, status);
             }
         } else if (status != CPT_END) {
             exit_status = CPTI_EXIT_FAILED;
@@ -274,6 +285,9 @@ int cpti_kept_spans_add(struct cpti_kept_spans *kept, struct cpti_input *input)
 {
     int exit_status = CPTI_EXIT_DONE;
 
+    if (kept->counts->is_broken) {
+        return CPTI_EXIT_FAILED;
+    }
     kept->input = input;
     (void)snprintf(kept->name, sizeof kept->name, "%s", cpti_input_name(input));
     exit_status = cpti_traces_open(kept->traces, read_input, kept) == CPT_OK
@@ -312,9 +326,12 @@ int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
 {
     int status = CPTI_EXIT_DONE;
 
+    if (kept->counts->is_broken) {
+        return CPTI_EXIT_FAILED;
+    }
     cpti_traces_finish(kept->traces);
     status = add_traces(kept);
-    if (kept->learn != NULL) {
+    if (kept->learn != NULL && !kept->counts->is_broken) {
         status = cpti_exit_last(status, learn_and_infer(kept));
     }
     return cpti_exit_last(status, tell_left_out(kept));

@@ -24,6 +24,7 @@ enum { TEXTS = 8 };
 
 struct cpti_kept_traces {
     FILE *file;
+    int fault;        /* errno of what failed */
     struct head head; /* of what is in memory */
     char *bytes;
     size_t capacity;
@@ -106,6 +107,19 @@ cpt_status cpti_kept_traces_copy(struct cpti_kept_traces *traces,
     return CPT_OK;
 }
 
+int cpti_kept_traces_fault(const struct cpti_kept_traces *traces)
+{
+    return traces->fault;
+}
+
+static cpt_status done(struct cpti_kept_traces *traces, bool is_done)
+{
+    if (!is_done) {
+        traces->fault = errno;
+    }
+    return is_done ? CPT_OK : CPT_IO;
+}
+
 /* The file is made when it is needed. */
 static cpt_status open_file(struct cpti_kept_traces *traces)
 {
@@ -118,7 +132,7 @@ static cpt_status open_file(struct cpti_kept_traces *traces)
             (void)close(descriptor);
         }
     }
-    return traces->file != NULL ? CPT_OK : CPT_IO;
+    return done(traces, traces->file != NULL);
 }
 
 cpt_status cpti_kept_traces_keep(struct cpti_kept_traces *traces)
@@ -126,33 +140,30 @@ cpt_status cpti_kept_traces_keep(struct cpti_kept_traces *traces)
     if (open_file(traces) != CPT_OK) {
         return CPT_IO;
     }
-    return fwrite(&traces->head, sizeof traces->head, 1, traces->file) == 1 &&
-                   fwrite(traces->bytes, 1, traces->head.bytes, traces->file) ==
-                       traces->head.bytes
-               ? CPT_OK
-               : CPT_IO;
+    return done(traces,
+                fwrite(&traces->head, sizeof traces->head, 1, traces->file) == 1 &&
+                    fwrite(traces->bytes, 1, traces->head.bytes, traces->file) ==
+                        traces->head.bytes);
 }
 
 cpt_status cpti_kept_traces_rewind(struct cpti_kept_traces *traces)
 {
-    return traces->file == NULL || fseek(traces->file, 0, SEEK_SET) == 0 ? CPT_OK
-                                                                         : CPT_IO;
+    return done(traces, traces->file == NULL || fseek(traces->file, 0, SEEK_SET) == 0);
 }
 
 static cpt_status read_trace(struct cpti_kept_traces *traces)
 {
     if (traces->file == NULL ||
         fread(&traces->head, sizeof traces->head, 1, traces->file) != 1) {
-        return traces->file != NULL && ferror(traces->file) != 0 ? CPT_IO : CPT_END;
+        return traces->file != NULL && ferror(traces->file) != 0 ? done(traces, false)
+                                                                 : CPT_END;
     }
     if (cpt_alloc_grow(NULL, (void **)&traces->bytes, &traces->capacity,
                        traces->head.bytes + 1, SIZE_MAX, 1) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    return fread(traces->bytes, 1, traces->head.bytes, traces->file) ==
-                   traces->head.bytes
-               ? CPT_OK
-               : CPT_IO;
+    return done(traces, fread(traces->bytes, 1, traces->head.bytes, traces->file) ==
+                            traces->head.bytes);
 }
 
 cpt_status cpti_kept_traces_next(struct cpti_kept_traces *traces,

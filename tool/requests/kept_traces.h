@@ -25,6 +25,9 @@ cpt_status cpti_kept_traces_copy(struct cpti_kept_traces *traces,
                                  struct cpt_bytes trace);
 cpt_status cpti_kept_traces_keep(struct cpti_kept_traces *traces);
 
+/* After CPT_IO: the errno of what failed. */
+int cpti_kept_traces_fault(const struct cpti_kept_traces *traces);
+
 /* Goes back to the first trace; the next one, as cpti_traces_next() has it. CPT_OK;
  * CPT_END; CPT_NO_MEMORY; CPT_IO. */
 cpt_status cpti_kept_traces_rewind(struct cpti_kept_traces *traces);

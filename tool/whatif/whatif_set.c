@@ -134,6 +134,9 @@ int cpti_whatif_set_read(struct cpti_whatif_set *set, const char *const *files,
         return cpti_failed("out of memory");
     }
     status = cpti_kept_graphs(&options, &set->counts);
+    if (set->counts.is_broken) {
+        set->count = 0;
+    }
     tell(set);
     return set->count != 0 ? status : cpti_kept_none(&options, &set->counts);
 }
