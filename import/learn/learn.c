@@ -27,6 +27,8 @@ void cpti_learn_free(struct cpti_learn *learn)
     for (size_t i = 0; i < learn->classes.count; i++) {
         cpti_learn_leave_out(learn, learn_at(&learn->classes, i));
     }
+    cpti_learn_few_deinit(learn, &learn->few);
+    cpti_learn_few_deinit(learn, &learn->few_of_trace);
     cpt_alloc_free(learn->alloc, learn->classes.index.slots);
     cpt_alloc_free(learn->alloc, learn->classes.entries);
     cpt_alloc_free(learn->alloc, learn->node.calls);
@@ -70,13 +72,18 @@ uint64_t cpti_learn_resolution_ns(const struct cpti_learn *learn)
 
 /* --- Passes --- */
 
-static void count_events(struct cpti_learn *learn, const struct cpti_making *making,
-                         const uint32_t *starts, size_t count, bool is_learnt)
+static cpt_status count_events(struct cpti_learn *learn,
+                               const struct cpti_making *making, uint32_t number,
+                               const uint32_t *starts, size_t count, bool is_learnt)
 {
     *(is_learnt ? &learn->counts.learnt : &learn->counts.few) += count + 1;
     for (size_t i = 0; i < count; i++) {
         learn->counts.server += cpti_visit_is_bare(making, starts[i]);
     }
+    return is_learnt
+               ? CPT_OK
+               : cpti_learn_few_add(learn, &learn->few_of_trace,
+                                    making->visits[number].trace.entry, count + 1);
 }
 
 /* Whether the visits of @class are learnt in this pass. */
@@ -116,8 +123,8 @@ static bool fill(void *context, struct cpti_making *making, uint32_t number,
     status = find_node(learn, making, number, starts, count);
     is_known = status == CPT_OK && learn->node.class != NULL;
     learn->making = making;
-    if (learn->pass == LEARN_FILL) {
-        count_events(learn, making, starts, count, is_known);
+    if (learn->pass == LEARN_FILL && status == CPT_OK) {
+        status = count_events(learn, making, number, starts, count, is_known);
         if (is_known) {
             cpti_learn_fill(learn, making, number);
             cpti_learn_doubt_node(learn);
@@ -206,6 +213,7 @@ cpt_status cpti_learn_dag(struct cpti_learn *learn, struct cpti_spans *spans,
     cpt_status status = CPT_OK;
 
     learn->counts = (struct cpti_learn_counts){0, 0, 0};
+    cpti_learn_few_reset(&learn->few_of_trace);
     cpti_learn_doubt_begin(learn);
     status = go_through(learn, spans, trace, take, &taking, cut);
     counts->learnt += learn->counts.learnt;

@@ -34,6 +34,14 @@ struct cpti_learn_counts {
     uint64_t server; /* of both, starts of calls that no client's span tells */
 };
 
+/* A class of which too little is known, and how many events of it that is so for. */
+struct cpti_learn_few {
+    struct cpt_bytes name; /* of a long one the beginning */
+    uint64_t events;
+};
+
+enum { CPTI_LEARN_FEW_CLASSES_MAX = 4096 };
+
 struct cpti_learn;
 
 /* Over @alloc (NULL: malloc's); NULL without memory. */
@@ -59,5 +67,15 @@ cpt_status cpti_learn_next(struct cpti_learn *learn, bool *is_learnt);
 cpt_status cpti_learn_dag(struct cpti_learn *learn, struct cpti_spans *spans,
                           struct cpt_bytes trace, cpt_dag_visit_fn visit, void *context,
                           struct cpti_spans_cut *cut, struct cpti_learn_counts *counts);
+
+/* Behind cpti_learn_dag(): its trace counts for the list of classes. CPT_OK;
+ * CPT_NO_MEMORY. */
+cpt_status cpti_learn_count_few(struct cpti_learn *learn);
+
+/* The classes with most events that are not learnt, at most @max, most events first,
+ * then by name, until the next trace; how many. *@is_all false: there were more than
+ * CPTI_LEARN_FEW_CLASSES_MAX, of which some are counted. */
+size_t cpti_learn_few_list(const struct cpti_learn *learn,
+                           struct cpti_learn_few *classes, size_t max, bool *is_all);
 
 #endif

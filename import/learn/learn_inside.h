@@ -213,6 +213,24 @@ struct learn_doubt {
     size_t made_capacity;
 };
 
+enum { LEARN_FEW_NAME_BYTES = 111 };
+
+struct learn_few_class {
+    uint64_t key; /* a hash of its name */
+    uint64_t events;
+    unsigned char bytes;
+    char name[LEARN_FEW_NAME_BYTES];
+};
+
+/* Classes of which too little is known; those with a hash above 2^64 / 2^halvings are
+ * not counted. */
+struct learn_few {
+    struct cpti_hash_index index;
+    struct learn_few_class *items;
+    size_t count, capacity;
+    unsigned halvings;
+};
+
 struct cpti_learn {
     const struct cpt_alloc *alloc;
     struct learn_table classes;
@@ -229,6 +247,7 @@ struct cpti_learn {
     struct learn_doubt doubt;
     const struct cpti_making *making; /* the trace that is filled in */
     struct cpti_learn_counts counts;
+    struct learn_few few, few_of_trace;
 };
 
 enum learn_pass { LEARN_COUNT, LEARN_ROWS, LEARN_FILL };
@@ -362,5 +381,13 @@ bool cpti_learn_doubt(struct cpti_learn *learn, const struct cpti_making *making
  * @held_ns, and the event came after @event_ns. */
 uint64_t cpti_learn_draw(const struct learn_fit *fit, int64_t held_ns,
                          uint64_t event_ns, uint64_t hash);
+
+/* --- learn_few.c --- */
+
+/* Adds events of the class @name. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_learn_few_add(const struct cpti_learn *learn, struct learn_few *few,
+                              struct cpt_bytes name, uint64_t events);
+void cpti_learn_few_reset(struct learn_few *few);
+void cpti_learn_few_deinit(const struct cpti_learn *learn, struct learn_few *few);
 
 #endif

@@ -182,7 +182,8 @@ static size_t agreeing(const struct cpti_experiment_rows *rows, size_t *compared
 
 static void put(const void *context, struct cpti_json *json)
 {
-    const struct cpti_experiment_rows *rows = context;
+    const struct experiment *experiment = context;
+    const struct cpti_experiment_rows *rows = &experiment->rows;
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
 
@@ -192,23 +193,29 @@ static void put(const void *context, struct cpti_json *json)
     cpti_json_unsigned(json, "delayed_graphs", rows->delayed_graph_count);
     cpti_json_unsigned(json, "compared", compared);
     cpti_json_unsigned(json, "agree", agree);
+    if (experiment->kept.inferred != 0) {
+        cpti_kept_put_evidence(json, &experiment->kept);
+    }
 }
 
 /* --- As a table --- */
 
 static int head(const void *context)
 {
-    const struct cpti_experiment_rows *rows = context;
+    const struct experiment *experiment = context;
+    const struct cpti_experiment_rows *rows = &experiment->rows;
 
     (void)printf("requests that took part in experiments: %" PRIu64
                  ", that did not: %" PRIu64 "\n",
                  rows->request_count, rows->others_count);
+    cpti_kept_print_evidence(&experiment->kept);
     return CPTI_EXIT_DONE;
 }
 
 static void foot(const void *context, size_t row_max)
 {
-    const struct cpti_experiment_rows *rows = context;
+    const struct experiment *experiment = context;
+    const struct cpti_experiment_rows *rows = &experiment->rows;
     size_t compared = 0;
     const size_t agree = agreeing(rows, &compared);
 
@@ -260,7 +267,7 @@ static int show(struct experiment *experiment)
 {
     struct cpti_experiment_rows *rows = &experiment->rows;
     struct cpti_sheet sheet = {.view = &experiment->view,
-                               .context = rows,
+                               .context = experiment,
                                .counts_rest = true,
                                .head = head,
                                .foot = foot,

@@ -13,6 +13,7 @@
 #include "tool/requests/kept_sources.h"
 #include "tool/select/select.h"
 #include "tool/table/json_write.h"
+#include "import/learn/learn.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -325,6 +326,43 @@ static void tell_left(const struct cpti_kept_options *options,
     }
 }
 
+/* Of which services and operations there are too few requests. */
+static void put_few(struct cpti_json *json, const struct cpti_kept_counts *counts)
+{
+    if (counts->few_of_count == 0) {
+        return;
+    }
+    cpti_json_open(json, "other_events_of", '[');
+    for (size_t i = 0; i < counts->few_of_count; i++) {
+        cpti_json_open(json, NULL, '{');
+        cpti_json_text(json, "name", counts->few_of[i].name);
+        cpti_json_unsigned(json, "events", counts->few_of[i].events);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+    cpti_json_bool(json, "other_events_of_all", !counts->is_few_of_some);
+}
+
+static void print_few(const struct cpti_kept_counts *counts)
+{
+    if (counts->few_of_count == 0 || counts->traces < CPTI_LEARN_NODES_MIN) {
+        return;
+    }
+    (void)printf("too few requests of a kind, to learn from them, for %" PRIu64
+                 " of %" PRIu64 " events; ",
+                 counts->few, counts->learnt + counts->few);
+    if (counts->is_few_of_some) {
+        (void)printf("there are more than %d kinds, of those that were counted ",
+                     CPTI_LEARN_FEW_CLASSES_MAX);
+    }
+    (void)printf("most are of");
+    for (size_t i = 0; i < counts->few_of_count; i++) {
+        (void)printf("%s %s (%" PRIu64 ")", i == 0 ? "" : ",",
+                     cpti_quoted(counts->few_of[i].name), counts->few_of[i].events);
+    }
+    (void)printf("; ids in names are the usual reason\n");
+}
+
 void cpti_kept_put_evidence(struct cpti_json *json,
                             const struct cpti_kept_counts *counts)
 {
@@ -332,6 +370,7 @@ void cpti_kept_put_evidence(struct cpti_json *json,
     cpti_json_unsigned(json, "inferred", counts->inferred);
     cpti_json_unsigned(json, "learnt_events", counts->learnt);
     cpti_json_unsigned(json, "other_events", counts->few);
+    put_few(json, counts);
     cpti_json_unsigned(json, "server_calls", counts->server);
     cpti_json_unsigned(json, "resolution_ns", counts->resolution_ns);
     cpti_json_unsigned(json, "cut", counts->cut);
@@ -346,6 +385,9 @@ void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
     (void)printf("spans without waits: who waited is inferred, ");
     if (counts->learnt == 0) {
         (void)printf("from one request each");
+        if (counts->traces != 0 && counts->traces < CPTI_LEARN_NODES_MIN) {
+            (void)printf(", as they are fewer than %d", CPTI_LEARN_NODES_MIN);
+        }
     } else {
         char text[32];
 
@@ -367,6 +409,7 @@ void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
                      counts->cut, cpti_ms((double)counts->cut_ns, text));
     }
     (void)printf("\n");
+    print_few(counts);
 }
 
 int cpti_kept_graphs(const struct cpti_kept_options *options,

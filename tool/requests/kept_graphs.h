@@ -51,6 +51,14 @@ typedef cpt_status (*cpti_kept_fn)(void *context, const struct cpti_kept_graph *
 
 enum { CPTI_KEPT_KEY_BYTES = 128 /* of an attribute, as it is told */ };
 
+/* Services and operations of which there are too few requests to learn from: those with
+ * most events. */
+enum { CPTI_KEPT_FEW_MAX = 3, CPTI_KEPT_FEW_BYTES = 112 };
+struct cpti_kept_few {
+    char name[CPTI_KEPT_FEW_BYTES];
+    uint64_t events;
+};
+
 /* What was read. */
 struct cpti_kept_counts {
     uint64_t requests;   /* visited, and not left out */
@@ -63,6 +71,10 @@ struct cpti_kept_counts {
     uint64_t learnt;     /* of their events: learnt from many requests, … */
     uint64_t few;        /* … of too few, so inferred from one, … */
     uint64_t server;     /* … calls that only the callee tells of */
+    struct cpti_kept_few few_of[CPTI_KEPT_FEW_MAX]; /* if that is over half of them */
+    size_t few_of_count;
+    bool is_few_of_some;     /* there are more than all could be counted of */
+    uint64_t traces;         /* from which it was learnt */
     uint64_t resolution_ns;  /* of the stamps of spans; 0: none was learnt from */
     uint64_t cut;            /* calls of these that lost time, see cpti_spans_cut … */
     uint64_t cut_ns;         /* … and how much */

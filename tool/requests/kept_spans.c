@@ -114,7 +114,29 @@ static cpt_status infer(struct cpti_kept_spans *kept,
         kept->counts->few += events.few;
         kept->counts->server += events.server;
     }
-    return status;
+    return status == CPT_OK && kept->learn != NULL && kept->counts->inferred != inferred
+               ? cpti_learn_count_few(kept->learn)
+               : status;
+}
+
+/* If over half of the events were not learnt: of which services and operations. */
+static void list_few(struct cpti_kept_spans *kept)
+{
+    struct cpti_kept_counts *counts = kept->counts;
+    struct cpti_learn_few few[CPTI_KEPT_FEW_MAX];
+    bool is_all = true;
+
+    if (counts->few <= counts->learnt) {
+        return;
+    }
+    counts->few_of_count =
+        cpti_learn_few_list(kept->learn, few, CPTI_KEPT_FEW_MAX, &is_all);
+    counts->is_few_of_some = !is_all;
+    for (size_t i = 0; i < counts->few_of_count; i++) {
+        (void)snprintf(counts->few_of[i].name, sizeof counts->few_of[i].name, "%.*s",
+                       (int)few[i].name.bytes, few[i].name.data);
+        counts->few_of[i].events = few[i].events;
+    }
 }
 
 /* The same before that: it waits, and is learnt from. */
@@ -122,6 +144,7 @@ static cpt_status learn(struct cpti_kept_spans *kept)
 {
     const cpt_status status = cpti_learn_spans(kept->learn, kept->spans, kept->trace);
 
+    kept->counts->traces++;
     return status == CPT_OK ? cpti_kept_traces_keep(kept->waiting) : status;
 }
 
@@ -217,6 +240,7 @@ static int learn_and_infer(struct cpti_kept_spans *kept)
     if (status == CPT_OK) {
         status = pass(kept, true);
     }
+    list_few(kept);
     if (kept->counts->learnt != 0) {
         kept->counts->resolution_ns = cpti_learn_resolution_ns(kept->learn);
     }

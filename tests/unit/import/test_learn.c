@@ -608,6 +608,58 @@ static void test_many_classes(void)
     CU_ASSERT_EQUAL(memcmp(once, again, sizeof once), 0);
 }
 
+/* The classes with most events of which too little is known, of more than are counted,
+ * and their events. */
+static size_t list_few(int step, struct cpti_learn_few few[3],
+                       char names[3][TEXT_BYTES])
+{
+    enum { FEW = 3 * CPTI_LEARN_FEW_CLASSES_MAX };
+
+    struct cpti_learn *learn = cpti_learn_new(NULL);
+    size_t count = 0;
+    bool is_all = true;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(learn);
+    for (int64_t i = 0; i < 2 * FEW; i++) {
+        const int number = (int)(i * step % FEW);
+        char text[TEXT_BYTES];
+
+        (void)snprintf(text, sizeof text, "a: %d", number);
+        cpti_learn_few_reset(&learn->few_of_trace);
+        CU_ASSERT_EQUAL_FATAL(cpti_learn_few_add(learn, &learn->few_of_trace,
+                                                 cpt_bytes_of(text),
+                                                 1 + (uint64_t)number % 50),
+                              CPT_OK);
+        CU_ASSERT_EQUAL_FATAL(cpti_learn_count_few(learn), CPT_OK);
+    }
+    count = cpti_learn_few_list(learn, few, 3, &is_all);
+    CU_ASSERT_FALSE(is_all);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], TEXT_BYTES, "%.*s", (int)few[i].name.bytes,
+                       few[i].name.data);
+    }
+    cpti_learn_free(learn);
+    return count;
+}
+
+static void test_many_few(void)
+{
+    struct cpti_learn_few once[3];
+    struct cpti_learn_few again[3];
+    char names[3][TEXT_BYTES];
+    char same[3][TEXT_BYTES];
+
+    CU_ASSERT_EQUAL_FATAL(list_few(1, once, names), 3);
+    CU_ASSERT_EQUAL_FATAL(list_few(7, again, same), 3);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(once[i].events, 2 * 50);
+        CU_ASSERT_EQUAL(again[i].events, 2 * 50);
+        CU_ASSERT_STRING_EQUAL(names[i], same[i]);
+    }
+    CU_ASSERT(strcmp(names[0], names[1]) < 0);
+    CU_ASSERT(strcmp(names[1], names[2]) < 0);
+}
+
 /* --- The fit --- */
 
 enum { ROWS = 120, COLUMNS = 5 };
@@ -729,6 +781,7 @@ CU_TestInfo cpt_learn_tests[] = {
     {"starts and ends are the recorded ones", test_traces_are_what_was_recorded},
     {"more fits than there may be", test_many_fits},
     {"more classes than there may be", test_many_classes},
+    {"more classes of which little is known than are counted", test_many_few},
     {"no weights of a grid are better", test_fit},
     {"hidden work that there was time for", test_draw},
     CU_TEST_INFO_NULL,
