@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_span_waits_tests[];
 extern CU_TestInfo cpt_span_trace_tests[];
 extern CU_TestInfo cpt_learn_tests[];
+extern CU_TestInfo cpt_learn_trees_tests[];
 extern CU_TestInfo cpt_interval_vote_tests[];
 extern CU_TestInfo cpt_span_clocks_tests[];
 extern CU_TestInfo cpt_span_liars_tests[];
@@ -33,6 +34,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"span waits", NULL, NULL, NULL, NULL, cpt_span_waits_tests},
     {"span trace", NULL, NULL, NULL, NULL, cpt_span_trace_tests},
     {"learning", NULL, NULL, NULL, NULL, cpt_learn_tests},
+    {"learning from trees", NULL, NULL, NULL, NULL, cpt_learn_trees_tests},
     {"interval vote", NULL, NULL, NULL, NULL, cpt_interval_vote_tests},
     {"span clocks", NULL, NULL, NULL, NULL, cpt_span_clocks_tests},
     {"span liars", NULL, NULL, NULL, NULL, cpt_span_liars_tests},
