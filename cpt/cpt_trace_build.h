@@ -95,18 +95,35 @@ static inline uint64_t cpt_trace_over_ns(const struct cpt_trace_await *await)
 /* By which clock the times of a run were taken. */
 enum cpt_trace_clock {
     CPT_TRACE_CLOCK_ALIGNED = 0, /* by its caller's, or aligned with it: they stay */
-    CPT_TRACE_CLOCK_OWN = 1 /* by its own: it is moved to where its call was sent */
+    CPT_TRACE_CLOCK_OWN = 1, /* by its own: it is moved to where its call was sent */
+    /* by its own, but it was said to be its caller's: if it lies outside of its call by
+     * more than CPT_TRACE_MOMENT_NS, and fits into it, it is moved to its middle */
+    CPT_TRACE_CLOCK_DOUBTED = 2
 };
 
-/* When a run that arrived at @arrival_ns by such a clock, and that answers @call,
- * arrives in the time of its caller: all of its times are moved by the difference. */
+enum { CPT_TRACE_MOMENT_NS = 2000 /* stamps of one moment differ by so much */ };
+
+/* When a run that arrived at @arrival_ns by such a clock, answered at @response_ns, and
+ * ended @call, arrives in the time of its caller: all of its times are moved by the
+ * difference. */
 static inline uint64_t cpt_trace_move(enum cpt_trace_clock clock,
                                       const struct cpt_trace_call *call,
-                                      uint64_t arrival_ns)
+                                      uint64_t arrival_ns, uint64_t response_ns)
 {
     const uint64_t sent_ns =
         call->sent_ns > call->issue_ns ? call->sent_ns : call->issue_ns;
+    const uint64_t early_ns = call->issue_ns - arrival_ns;
+    const uint64_t late_ns = response_ns - call->arrive_ns;
+    const uint64_t room_ns =
+        (call->arrive_ns - call->issue_ns) - (response_ns - arrival_ns);
 
+    if (clock == CPT_TRACE_CLOCK_DOUBTED) { /* times may be modulo 2^64 */
+        return ((int64_t)early_ns > CPT_TRACE_MOMENT_NS ||
+                (int64_t)late_ns > CPT_TRACE_MOMENT_NS) &&
+                       (int64_t)room_ns >= 0
+                   ? call->issue_ns + room_ns / 2
+                   : arrival_ns;
+    }
     return clock == CPT_TRACE_CLOCK_OWN ? sent_ns : arrival_ns;
 }
 

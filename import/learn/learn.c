@@ -157,6 +157,7 @@ static cpt_status go_through(struct cpti_learn *learn, struct cpti_spans *spans,
     const struct cpti_visit_rule rule = {fill, walked, learn};
 
     learn->trace_hash = cpti_id_hash(0, trace);
+    (void)cpti_spans_move_callees(spans);
     return cpti_spans_dag_by(spans, &rule, visit, context, cut);
 }
 

@@ -52,7 +52,7 @@ static uint64_t arrival_of(const struct reading *reading, struct noted *noted)
                            &(struct cpt_trace_call){
                                .issue_ns = cpti_note_or(call->note.number.issue, 0),
                                .sent_ns = cpti_note_or(call->note.number.sent, 0)},
-                           0);
+                           0, 0);
         noted = outer->noted;
     }
     return noted == root ? arrival_ns : 0;

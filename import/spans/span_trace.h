@@ -80,6 +80,11 @@ cpt_status cpti_spans_dag_by(struct cpti_spans *spans,
                              const struct cpti_visit_rule *rule, cpt_dag_visit_fn visit,
                              void *context, struct cpti_spans_cut *cut);
 
+/* Moves callees that lie outside of their caller's side although they fit into it, to
+ * its middle, with all below them: whether there are any. What is left of @spans is for
+ * a trace: other clocks, sections and reports are of the spans as they were. */
+bool cpti_spans_move_callees(struct cpti_spans *spans);
+
 /* When the calls @starts of @visit, whose own times are known, began and ended, until
  * @last_ns at most; which were given up, and which of them are hedges that lost
  * (is_beside). Puts them in the order of their end into @ends. */

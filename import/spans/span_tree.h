@@ -189,6 +189,9 @@ void cpti_spans_drop_all(struct cpti_spans *spans);
 void cpti_spans_settle(struct cpti_spans *spans, enum cpti_span_mode mode,
                        bool has_all_roots);
 
+/* The same in exact mode, once spans have been moved. */
+void cpti_spans_settle_anew(struct cpti_spans *spans);
+
 /* What becomes of @child, whose parent @above is in the tree, by the rules of the other
  * tool spans->mode; @is_only: no other child of it is waited for. */
 enum cpti_span_fate cpti_spans_enter_as_tool(struct cpti_spans *spans, uint32_t above,

@@ -350,6 +350,12 @@ void cpti_spans_settle(struct cpti_spans *spans, enum cpti_span_mode mode,
     }
 }
 
+void cpti_spans_settle_anew(struct cpti_spans *spans)
+{
+    forget_roles(spans);
+    cpti_spans_settle(spans, CPTI_SPANS_EXACT, false);
+}
+
 void cpti_spans_count_left(const struct cpti_spans *spans,
                            struct cpti_spans_report *report)
 {

@@ -107,7 +107,10 @@ static cpt_status infer(struct cpti_kept_spans *kept,
             : cpti_spans_inferred_dag(kept->spans, visit_dag, kept, &cut);
 
     if (kept->counts->inferred != inferred) {
-        cpti_span_totals_add(&kept->totals, kept->spans, report);
+        struct cpti_spans_report left = *report;
+
+        cpti_spans_count_left(kept->spans, &left); /* some may have been moved */
+        cpti_span_totals_add(&kept->totals, kept->spans, &left);
         kept->counts->cut += cut.count;
         kept->counts->cut_ns += cut.ns;
         kept->counts->learnt += events.learnt;

@@ -469,7 +469,7 @@ static cpt_status want_callees(struct cpt_graph_join *join,
 static uint64_t arrival_of(const struct cpt_trace_call *call)
 {
     const uint64_t sent_ns =
-        cpt_trace_move(CPT_TRACE_CLOCK_OWN, call, CPT_GRAPH_ARRIVAL_NS);
+        cpt_trace_move(CPT_TRACE_CLOCK_OWN, call, CPT_GRAPH_ARRIVAL_NS, 0);
 
     return sent_ns >= CPT_GRAPH_ARRIVAL_NS && sent_ns <= 2 * CPT_GRAPH_ARRIVAL_NS
                ? sent_ns

@@ -121,9 +121,32 @@ static void test_clocks(void)
     const struct cpt_trace_call unsent = {.issue_ns = 10, .arrive_ns = 90};
     const struct cpt_trace_call sent = {.issue_ns = 10, .sent_ns = 15, .arrive_ns = 90};
 
-    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_OWN, &unsent, 1), 10);
-    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_OWN, &sent, 1), 15);
-    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_ALIGNED, &sent, 17), 17);
+    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_OWN, &unsent, 1, 9), 10);
+    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_OWN, &sent, 1, 9), 15);
+    CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_ALIGNED, &sent, 17, 25), 17);
+}
+
+static void test_doubted_clocks(void)
+{
+    static const struct cpt_trace_call call = {.issue_ns = 10000, .arrive_ns = 20000};
+    static const struct {
+        uint64_t arrival_ns, response_ns, moved_ns;
+    } cases[] = {
+        {12000, 19000, 12000},          /* within it */
+        {8000, 19000, 8000},            /* in one moment, though longer than that */
+        {12000, 22000, 12000},          /* late by one moment */
+        {12001, 22001, 10000},          /* by more */
+        {30000, 34000, 13000},          /* behind it */
+        {1000, 5000, 13000},            /* before it */
+        {UINT64_MAX - 99, 3900, 13000}, /* before there was time */
+        {9000, 25000, 9000},            /* it does not fit */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CU_ASSERT_EQUAL(cpt_trace_move(CPT_TRACE_CLOCK_DOUBTED, &call,
+                                       cases[i].arrival_ns, cases[i].response_ns),
+                        cases[i].moved_ns);
+    }
 }
 
 static void test_answers(void)
@@ -157,6 +180,7 @@ CU_TestInfo cpt_trace_build_tests[] = {
     {"nothing is taken at a limit", test_limits},
     {"refused memory is told", test_refused_memory},
     {"runs are moved by their clock", test_clocks},
+    {"runs whose clock is doubted", test_doubted_clocks},
     {"when an answer ended its call", test_answers},
     CU_TEST_INFO_NULL,
 };

@@ -11,6 +11,7 @@
 #include "tests/unit/import/span_list.h"
 
 #include "cpt/cpt_path.h"
+#include "import/spans/span_trace.h"
 
 #include <CUnit/CUnit.h>
 
@@ -299,6 +300,53 @@ static void test_background(void)
     CU_ASSERT_EQUAL(seen.path.items[0].ns, 300);
 }
 
+/* A callee that is outside of its call, and fits into it, goes to the middle, with all
+ * below it; one that was left out comes back. */
+static void test_moved_callees(void)
+{
+    static const char *const lines[] = {
+        "a - 0 900000 front: / server",
+        "b a 100000 200000 front: get client", /* cart is behind it … */
+        "c b 250000 310000 cart: get server",
+        "d c 260000 300000 cart: ask client",
+        "e d 270000 290000 stock: ask server",
+        "f a 400000 500000 front: find client", /* … stock takes longer … */
+        "g f 450000 650000 stock: find server",
+        "h a 700000 800000 front: put client", /* … and two attempts stay */
+        "i h 690000 740000 cart: put server",
+        "j h 750000 830000 cart: put server",
+        NULL};
+    static const uint64_t starts_ns[] = {0,      100000, 120000, 130000, 140000,
+                                         400000, 450000, 700000, 690000, 750000};
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpti_spans_report report;
+    struct cpti_spans_cut cut = {0, 0};
+    struct seen seen;
+    size_t found = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spans);
+    cpti_spans_align_clocks(spans, false);
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL_FATAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(report.outside, 3);
+    CU_ASSERT(cpti_spans_move_callees(spans));
+    for (uint32_t i = 0; i < sizeof starts_ns / sizeof starts_ns[0]; i++) {
+        CU_ASSERT_EQUAL(cpti_spans_at(spans, i)->start_ns, starts_ns[i]);
+    }
+    CU_ASSERT_FALSE(cpti_spans_move_callees(spans));
+    CU_ASSERT_EQUAL_FATAL(cpti_spans_inferred_dag(spans, look, &seen, &cut), CPT_OK);
+    CU_ASSERT_EQUAL(seen.task_count, 6);
+    for (size_t i = 0; i < seen.task_count; i++) {
+        if (strcmp(seen.names[i], "cart: get") == 0) {
+            CU_ASSERT_EQUAL(seen.starts[i], 120000);
+            CU_ASSERT_EQUAL(seen.ends[i], 180000);
+            found++;
+        }
+    }
+    CU_ASSERT_EQUAL(found, 1);
+    cpti_spans_free(spans);
+}
+
 /* --- At random --- */
 
 struct tree {
@@ -408,6 +456,7 @@ CU_TestInfo cpt_span_trace_tests[] = {
     {"spans within visits", test_inside},
     {"attempts", test_attempts},
     {"background", test_background},
+    {"callees that are moved", test_moved_callees},
     {"a dag is what was recorded", test_dag_is_what_was_recorded},
     CU_TEST_INFO_NULL,
 };
