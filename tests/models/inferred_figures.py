@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 """
-inferred_figures.py CPT PROGRAMS [--seeds N] [--styles STYLE,…] [--spans N] [--absent-is-good]
+inferred_figures.py CPT PROGRAMS [--seeds N] [--styles STYLE,…] [--spans N]
 
 How right cpt is about plain spans of systems whose programs are known, which PROGRAMS makes
 (span_systems.py): a row for each figure, with what is demanded and what was reached, over all
 systems of the seeds 1 to N, and all styles but pools. Of each system the slack and drag of N
 spans are asked for, each alone in a request that is selected by its id. A figure that cpt does
-not print is "absent", which is a fault, too, unless --absent-is-good.
+not print is "absent", which is a fault, too.
 
 A change is right if it is predicted within 10 %; it *holds* the truth if the hull of its
 interval and its number does, or is no more than 0.5 % of the latency off. Changes of less than
@@ -209,7 +209,6 @@ def main():
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--styles", default=",".join(style for style in STYLES if style != POOLS))
     parser.add_argument("--spans", type=int, default=45)
-    parser.add_argument("--absent-is-good", action="store_true")
     options = parser.parse_args()
     skip_without(options.programs)
     systems = [(style, seed) for style in options.styles.split(",")
@@ -226,7 +225,7 @@ def main():
             words, relation, 100 * bound,
             "absent" if value is None else "%.1f %%" % (100 * value), count))
         if value is None:
-            faults += [] if options.absent_is_good else ["%s: absent" % words]
+            faults.append("%s: absent" % words)
         elif value < bound if relation == ">=" else value > bound:
             faults.append("%s: %.1f %% is not %s %.1f %%" % (words, 100 * value, relation,
                                                              100 * bound))
