@@ -22,6 +22,7 @@
 #include "tool/requests/kept_graphs.h"
 #include "tool/print/quantile_print.h"
 #include "tool/print/tree_print.h"
+#include "tool/folds/occurrence_drags.h"
 #include "tool/select/select.h"
 #include "tool/whatif/could_be.h"
 #include "cpt/cpt_name.h"
@@ -222,6 +223,9 @@ static cpt_status add_graph(void *context, const struct cpti_kept_graph *graph)
         status = CPT_LIMIT;
     }
     status = CPTI_THEN(status, cpt_dag_frames(dag, measures, frames));
+    if (status == CPT_OK && recorded->evidence >= CPT_EVIDENCE_LEARNT) {
+        status = cpti_occurrence_drags(dag, recorded, frames);
+    }
     status = CPTI_THEN(status, find_ranges(slack, graph, frames, ranges));
     for (uint32_t i = 0; i < shape->frame_count && status == CPT_OK; i++) {
         struct row *row = NULL;
