@@ -24,8 +24,6 @@ MANY = 100000
 TREES = 60
 COMMANDS = (("slack",), ("busy",), ("whatif",), ("whatif", "--set", "*=-50%"),
             ("whatif", "--sweep", "50%"))
-# Each frame of a sweep costs a walk of each graph below it; a deep chain has both.
-NO_SWEEP = ("deep",)
 
 
 # --- Spans ---
@@ -169,8 +167,6 @@ def main():
     asked = 0
     for name in inputs(random.Random(seed), sys.argv[1]):
         for command in COMMANDS:
-            if "--sweep" in command and os.path.basename(name).split(".")[0] in NO_SWEEP:
-                continue
             for waits in ("learnt", "walk"):
                 asked += 1
                 for fault in ask(command, waits, name):

@@ -189,9 +189,18 @@ static int find_best(struct cpti_whatif *whatif, const char *amount)
 
 static int find_gains(struct cpti_whatif *whatif)
 {
-    const cpt_status status =
-        cpti_whatif_sweep(&whatif->trial, &whatif->gains, &whatif->gain_count);
+    size_t untried = 0;
+    cpt_status status = CPT_OK;
 
+    whatif->trial.untried = &untried;
+    status = cpti_whatif_sweep(&whatif->trial, &whatif->gains, &whatif->gain_count);
+    whatif->trial.untried = NULL;
+    if (untried != 0) {
+        cpti_warn(
+            "frames or groups that are not tried, those with the least time on the "
+            "path, as there are too many: %zu",
+            untried);
+    }
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s", cpt_status_sentence(status));
 }

@@ -11,6 +11,9 @@
 /* The most edges that an exhaustive search may visit: about a minute. */
 static const double edges_max = 1e9;
 
+/* Frames, nodes and edges that a sweep may look at: some seconds. */
+static const double looks_max = 8e8;
+
 enum { PAIRS_MAX = 1 << 28, TRIED_MAX = 4096 };
 
 /* A group on the path of a request. */
@@ -237,6 +240,63 @@ static cpt_status try_group(struct sweep *sweep, size_t begin, size_t *end,
     return status;
 }
 
+static int by_path_time(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+
+    return (a < b) - (a > b);
+}
+
+/* Leaves out the groups with the least time on the path if there are more than can be
+ * tried. *@left: how many these are. */
+static cpt_status bound_groups(struct sweep *sweep, size_t *left)
+{
+    const struct cpti_whatif_set *set = sweep->trial->set;
+    const size_t frames = cpt_whatif_frame_count(set->whatif);
+    const double looks = 1 + (double)frames + (double)set->part_count;
+    double *path_ns = calloc(frames + 1, sizeof *path_ns);
+    size_t count = 0;
+    size_t kept = 0;
+    size_t most = 0;
+    size_t ties = 0; /* with the time of the first that is left out, that are kept */
+    double least_ns = 0;
+    uint32_t before = UINT32_MAX;
+    bool is_kept = false;
+
+    *left = 0;
+    if (path_ns == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t k = 0; k < frames; k++) {
+        path_ns[count] = sweep->path_ns[k];
+        count += sweep->path_ns[k] > 0;
+    }
+    qsort(path_ns, count, sizeof *path_ns, by_path_time);
+    most = looks_max / looks < (double)count ? (size_t)(looks_max / looks) : count;
+    least_ns = most < count ? path_ns[most] : 0;
+    for (size_t k = 0; k < most; k++) {
+        ties += !(path_ns[k] > least_ns);
+    }
+    free(path_ns);
+    *left = count - most;
+    for (size_t i = 0; i < sweep->pair_count; i++) {
+        const struct pair pair = sweep->pairs[i];
+        const bool is_tie = !(sweep->path_ns[pair.group] > least_ns);
+
+        if (is_tie && pair.group != before) {
+            is_kept = ties != 0;
+            ties -= is_kept;
+        }
+        before = pair.group;
+        if (!is_tie || is_kept) {
+            sweep->pairs[kept++] = pair;
+        }
+    }
+    sweep->pair_count = kept;
+    return CPT_OK;
+}
+
 static size_t count_groups(const struct sweep *sweep)
 {
     size_t count = 0;
@@ -252,9 +312,17 @@ cpt_status cpti_whatif_sweep(const struct cpti_whatif_trial *trial,
 {
     struct sweep sweep;
     cpt_status status = open_sweep(&sweep, trial);
-    const size_t all = status == CPT_OK ? count_groups(&sweep) : 0;
+    size_t all = 0;
     size_t at = 0;
+    size_t left = 0;
 
+    if (status == CPT_OK) {
+        status = bound_groups(&sweep, &left);
+    }
+    if (trial->untried != NULL) {
+        *trial->untried = left;
+    }
+    all = status == CPT_OK ? count_groups(&sweep) : 0;
     *count = 0;
     *gains = calloc(all + 1, sizeof **gains);
     if (*gains == NULL) {

@@ -33,6 +33,8 @@ struct cpti_whatif_trial {
     uint64_t amount_ns;
     double share;
     void (*progress)(size_t done, size_t all); /* may be NULL */
+    size_t *untried; /* gets how many groups were not tried, as all of them would take
+                        too long: those with the least time on the path; or NULL */
 };
 
 /* A group that is shorter. */
