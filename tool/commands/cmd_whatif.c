@@ -205,14 +205,12 @@ static int find_gains(struct cpti_whatif *whatif)
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 
-/* What is made shorter together, if the command does not say: a service, where it is
- * inferred who waited. */
+/* What is made shorter together. */
 static enum cpti_whatif_by by_of(const struct cpti_whatif_set *set,
                                  const struct cpti_arguments *arguments)
 {
     const char *word = cpti_value(arguments, "by");
-    enum cpti_whatif_by by =
-        set->counts.inferred != 0 ? CPTI_WHATIF_BY_SERVICE : CPTI_WHATIF_BY_FRAME;
+    enum cpti_whatif_by by = cpti_whatif_by_default(set);
 
     if (word != NULL) {
         (void)cpti_whatif_by_of(word, &by); /* it is one of the option's words */

@@ -343,24 +343,25 @@ static void put_few(struct cpti_json *json, const struct cpti_kept_counts *count
     cpti_json_bool(json, "other_events_of_all", !counts->is_few_of_some);
 }
 
-static void print_few(const struct cpti_kept_counts *counts)
+static void write_few(const struct cpti_kept_counts *counts, FILE *file)
 {
     if (counts->few_of_count == 0 || counts->traces < CPTI_LEARN_NODES_MIN) {
         return;
     }
-    (void)printf("too few requests of a kind, to learn from them, for %" PRIu64
-                 " of %" PRIu64 " events; ",
-                 counts->few, counts->learnt + counts->few);
+    (void)fprintf(file,
+                  "too few requests of a kind, to learn from them, for %" PRIu64
+                  " of %" PRIu64 " events; ",
+                  counts->few, counts->learnt + counts->few);
     if (counts->is_few_of_some) {
-        (void)printf("there are more than %d kinds, of those that were counted ",
-                     CPTI_LEARN_FEW_CLASSES_MAX);
+        (void)fprintf(file, "there are more than %d kinds, of those that were counted ",
+                      CPTI_LEARN_FEW_CLASSES_MAX);
     }
-    (void)printf("most are of");
+    (void)fprintf(file, "most are of");
     for (size_t i = 0; i < counts->few_of_count; i++) {
-        (void)printf("%s %s (%" PRIu64 ")", i == 0 ? "" : ",",
-                     cpti_quoted(counts->few_of[i].name), counts->few_of[i].events);
+        (void)fprintf(file, "%s %s (%" PRIu64 ")", i == 0 ? "" : ",",
+                      cpti_quoted(counts->few_of[i].name), counts->few_of[i].events);
     }
-    (void)printf("; ids in names are the usual reason\n");
+    (void)fprintf(file, "; ids in names are the usual reason\n");
 }
 
 void cpti_kept_put_evidence(struct cpti_json *json,
@@ -377,39 +378,46 @@ void cpti_kept_put_evidence(struct cpti_json *json,
     cpti_json_unsigned(json, "cut_ns", counts->cut_ns);
 }
 
-void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
+void cpti_kept_write_evidence(const struct cpti_kept_counts *counts, FILE *file)
 {
     if (counts->inferred == 0) {
         return;
     }
-    (void)printf("spans without waits: who waited is inferred, ");
+    (void)fprintf(file, "spans without waits: who waited is inferred, ");
     if (counts->learnt == 0) {
-        (void)printf("from one request each");
+        (void)fprintf(file, "from one request each");
         if (counts->traces != 0 && counts->traces < CPTI_LEARN_NODES_MIN) {
-            (void)printf(", as they are fewer than %d", CPTI_LEARN_NODES_MIN);
+            (void)fprintf(file, ", as they are fewer than %d", CPTI_LEARN_NODES_MIN);
         }
     } else {
         char text[32];
 
-        (void)printf("learnt from all requests for %" PRIu64 " of %" PRIu64
-                     " events; calls without a client's span: %" PRIu64
-                     "; stamps of %s ms",
-                     counts->learnt, counts->learnt + counts->few, counts->server,
-                     cpti_ms((double)counts->resolution_ns, text));
+        (void)fprintf(file,
+                      "learnt from all requests for %" PRIu64 " of %" PRIu64
+                      " events; calls without a client's span: %" PRIu64
+                      "; stamps of %s ms",
+                      counts->learnt, counts->learnt + counts->few, counts->server,
+                      cpti_ms((double)counts->resolution_ns, text));
     }
     if (counts->inferred != counts->requests) {
-        (void)printf(", in %" PRIu64 " of %" PRIu64, counts->inferred,
-                     counts->requests);
+        (void)fprintf(file, ", in %" PRIu64 " of %" PRIu64, counts->inferred,
+                      counts->requests);
     }
     if (counts->cut != 0) {
         char text[32];
 
-        (void)printf("; calls cut to their caller or to the next call: %" PRIu64
-                     ", by %s ms",
-                     counts->cut, cpti_ms((double)counts->cut_ns, text));
+        (void)fprintf(file,
+                      "; calls cut to their caller or to the next call: %" PRIu64
+                      ", by %s ms",
+                      counts->cut, cpti_ms((double)counts->cut_ns, text));
     }
-    (void)printf("\n");
-    print_few(counts);
+    (void)fprintf(file, "\n");
+    write_few(counts, file);
+}
+
+void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
+{
+    cpti_kept_write_evidence(counts, stdout);
 }
 
 int cpti_kept_graphs(const struct cpti_kept_options *options,

@@ -24,6 +24,7 @@
 #include "cpt/cpt_dag_draft.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct cpti_arguments;
 struct cpti_names;
@@ -152,10 +153,11 @@ int cpti_kept_graphs(const struct cpti_kept_options *options,
 
 struct cpti_json;
 
-/* Writes on what evidence the requests are known; prints a line if it is not all
- * recorded. */
+/* Writes on what evidence the requests are known; as text a line if it is not all
+ * recorded, which the last one prints. */
 void cpti_kept_put_evidence(struct cpti_json *json,
                             const struct cpti_kept_counts *counts);
+void cpti_kept_write_evidence(const struct cpti_kept_counts *counts, FILE *file);
 void cpti_kept_print_evidence(const struct cpti_kept_counts *counts);
 
 /* Prints that no request was visited, or that none has `by`, and why, unless what is

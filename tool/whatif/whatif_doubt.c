@@ -153,48 +153,47 @@ static const char *name_of(const struct cpti_whatif_set *set, uint32_t frame)
 }
 
 /* "svc0: op0 may not wait for svc3: op1 before svc5: op0: 112 requests do not tell" */
-static void print_widest(const struct cpti_whatif_doubt *doubt,
-                         const struct cpti_whatif_set *set)
+static void put_widest(const struct cpti_whatif_doubt *doubt,
+                       const struct cpti_whatif_set *set, FILE *file)
 {
     const struct cpt_whatif_wait *wait = &doubt->waits[0].wait;
 
-    (void)printf("%s ", name_of(set, wait->waiter));
+    (void)fprintf(file, "%s ", name_of(set, wait->waiter));
     if (wait->holder == wait->waiter) {
-        (void)printf("may compute or wait");
+        (void)fprintf(file, "may compute or wait");
     } else {
-        (void)printf("may not wait for %s", name_of(set, wait->holder));
+        (void)fprintf(file, "may not wait for %s", name_of(set, wait->holder));
     }
     if (wait->before == wait->waiter) {
-        (void)printf(" before it ends");
+        (void)fprintf(file, " before it ends");
     } else {
-        (void)printf(" before %s", name_of(set, wait->before));
+        (void)fprintf(file, " before %s", name_of(set, wait->before));
     }
-    (void)printf(": %" PRIu64 " requests do not tell\n", doubt->waits[0].count);
+    (void)fprintf(file, ": %" PRIu64 " requests do not tell\n", doubt->waits[0].count);
 }
 
-void cpti_whatif_doubt_print(const struct cpti_whatif_doubt *doubt,
-                             const struct cpti_whatif_set *set)
+const char cpti_whatif_doubt_kinds[] =
+    "could be: whatever services waited for; 95%: of other requests like these";
+
+void cpti_whatif_doubt_write(const struct cpti_whatif_doubt *doubt,
+                             const struct cpti_whatif_set *set, FILE *file)
 {
-    if (doubt->could_be.verdict == CPTI_VERDICT_NONE) {
-        return;
-    }
-    (void)printf("could be: whatever services waited for; 95%%: of other requests like "
-                 "these\n");
     if (doubt->could_be.verdict == CPTI_VERDICT_NOTHING) {
-        (void)printf("nothing: the mean changes by less than 0.5%% in any case\n");
+        (void)fputs("nothing: the mean changes by less than 0.5% in any case\n", file);
     }
     if (cpti_has_number(&doubt->could_be)) {
         return;
     }
     if (doubt->has_other_waits) {
-        (void)printf("cannot tell: a term changes who waits for whom, and that is "
-                     "inferred\n");
+        (void)fputs("cannot tell: a term changes who waits for whom, and that is "
+                    "inferred\n",
+                    file);
     } else {
-        (void)printf("cannot tell: spans do not say who waits for whom\n");
+        (void)fputs("cannot tell: spans do not say who waits for whom\n", file);
         if (doubt->wait_count != 0) {
-            print_widest(doubt, set);
+            put_widest(doubt, set, file);
         }
     }
-    (void)printf(
-        "spans with their waits would tell: see \"Waits\" in docs/import.md\n");
+    (void)fputs("spans with their waits would tell: see \"Waits\" in docs/import.md\n",
+                file);
 }

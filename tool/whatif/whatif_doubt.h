@@ -16,6 +16,8 @@
 #include "tool/whatif/could_be.h"
 #include "tool/whatif/whatif_set.h"
 
+#include <stdio.h>
+
 /* A wait that may have been another. */
 struct cpti_whatif_doubtful {
     struct cpt_whatif_wait wait;
@@ -46,8 +48,12 @@ void cpti_whatif_doubt_judge(struct cpti_whatif_doubt *doubt, double before_ns,
                              double change_ns);
 void cpti_whatif_doubt_deinit(struct cpti_whatif_doubt *doubt);
 
-/* Prints what the interval is, and after `cannot tell` why. */
-void cpti_whatif_doubt_print(const struct cpti_whatif_doubt *doubt,
-                             const struct cpti_whatif_set *set);
+/* Which doubt each of the two intervals of an answer is: a sentence. */
+extern const char cpti_whatif_doubt_kinds[];
+
+/* Writes, in lines of plain text, that nothing changes, or that spans do not tell, and
+ * why: of the waits the widest. Nothing if there is a number. */
+void cpti_whatif_doubt_write(const struct cpti_whatif_doubt *doubt,
+                             const struct cpti_whatif_set *set, FILE *file);
 
 #endif

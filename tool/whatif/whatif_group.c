@@ -27,6 +27,11 @@ const char *cpti_whatif_by_word(enum cpti_whatif_by by)
     return by_words[by];
 }
 
+enum cpti_whatif_by cpti_whatif_by_default(const struct cpti_whatif_set *set)
+{
+    return set->counts.inferred != 0 ? CPTI_WHATIF_BY_SERVICE : CPTI_WHATIF_BY_FRAME;
+}
+
 /* The service of @name; a name without one is its own. */
 static struct cpt_bytes service_of(struct cpt_bytes name)
 {

@@ -28,6 +28,10 @@ enum cpti_whatif_by {
 bool cpti_whatif_by_of(const char *word, enum cpti_whatif_by *by);
 const char *cpti_whatif_by_word(enum cpti_whatif_by by);
 
+/* What is made shorter together unless it is said: a service, where it is inferred who
+ * waited in some request, otherwise a frame. */
+enum cpti_whatif_by cpti_whatif_by_default(const struct cpti_whatif_set *set);
+
 #define CPTI_WHATIF_NO_GROUP UINT32_MAX
 
 /* Fills *@groups with the group of each frame of @set, or CPTI_WHATIF_NO_GROUP; the

@@ -360,7 +360,10 @@ static int print_head(const void *context)
     }
     print_notes(whatif);
     status = cpti_relation_print(&view, &rows, rows.count);
-    cpti_whatif_doubt_print(&whatif->doubt, whatif->set);
+    if (whatif->doubt.could_be.verdict != CPTI_VERDICT_NONE) {
+        (void)printf("%s\n", cpti_whatif_doubt_kinds);
+    }
+    cpti_whatif_doubt_write(&whatif->doubt, whatif->set, stdout);
     (void)printf("\n");
     return status;
 }
