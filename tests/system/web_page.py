@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 """web_page.py - uses the page of cpt web as a person does, for web_page.sh
 
-    web_page.py FOLDER ARMS WIDE MARKUP GROWS GRAPHS OPEN     addresses of six servers
+    web_page.py FOLDER ARMS WIDE MARKUP GROWS GRAPHS SPANS OPEN     addresses of seven servers
 """
 import sys
 
@@ -202,6 +202,27 @@ def sliders(page, address):
     page.expect("document.getElementById('whatif-page').pathname === '/whatif'", "to the sliders")
 
 
+def doubt(page, address):
+    """A slider of spans that do not tell their waits says what could be, and why."""
+    mean = "document.querySelector('#answer tbody tr td:nth-of-type(3)').textContent"
+    hostile = "[...document.querySelectorAll('input[type=range]')].find((at) => at.name.includes('alert(1)'))"
+    front = "[...document.querySelectorAll('input[type=range]')].find((at) => at.name === 'share:front: *')"
+    page.open(address + "whatif")
+    page.until(front + "?.value === '100'", "a slider for a service")
+    page.expect(front + ".closest('tr').textContent.includes('cannot tellcould be ')", "what half of it gives")
+    page.expect("document.querySelector('.verdict') === null", "no verdict before a change")
+    page.ask(front + ".focus()")
+    page.press("ArrowLeft")
+    page.until("document.querySelector('.verdict')?.textContent.includes(': 40 requests do not tell')", "the wait in doubt")
+    page.expect(mean + ".startsWith('cannot tellcould be -')", "no number")
+    page.press("ArrowRight")
+    page.until("location.search === '' && document.querySelector('.verdict') === null", "back")
+    page.ask(hostile + ".focus()")
+    page.press(*["ArrowLeft"] * 10)
+    page.until("Number(%s.split('could')[0]) < -0.1" % mean, "a service whose name is markup is faster")
+    page.expect("document.querySelector('.verdict').textContent.includes('The mean changes by -')", "its verdict")
+
+
 def tokens(page, address):
     """The token of an address that others reach goes with all that is asked, and with each link."""
     token = address.split("?")[1]
@@ -235,7 +256,7 @@ def tokens(page, address):
     page.errors[:] = [error for error in page.errors if "status of 403" not in error]  # that page
 
 
-def main(folder, arms, wide_at, markup, grows_at, graphs_at, open_at):
+def main(folder, arms, wide_at, markup, grows_at, graphs_at, spans_at, open_at):
     with Browser(folder) as browser:
         page = browser.page()
         for step in (by_mouse, by_keyboard, boxes, mix, brush, records, phone):
@@ -247,6 +268,8 @@ def main(folder, arms, wide_at, markup, grows_at, graphs_at, open_at):
             print("sound:", step.__name__)
         sliders(other, graphs_at)
         print("sound: sliders")
+        doubt(other, spans_at)
+        print("sound: doubt")
         tokens(other, open_at)
         print("sound: tokens")
         grows(other, grows_at, folder)

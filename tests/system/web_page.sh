@@ -50,8 +50,12 @@ for service in A B C; do
     "$(dirname "$make_log")/make_graphs" $service 40 > "$work/$service.cptgraph"
 done
 serve graphs --graphs "$work/A.cptgraph" --graphs "$work/B.cptgraph" --graphs "$work/C.cptgraph"
+cp "$work/arms.cptlog" "$work/spans.cptlog"
+python3 "$here/web_sliders.py" spans "$work/spans.json"
+serve spans --graphs "$work/spans.json"
 cp "$work/arms.cptlog" "$work/open.cptlog"
 serve open --listen 0.0.0.0 --graphs "$work/A.cptgraph" --graphs "$work/B.cptgraph" --graphs "$work/C.cptgraph"
 PYTHONDONTWRITEBYTECODE=1 timeout 280 python3 "$here/web_page.py" "$work" \
     "$(cat "$work/arms.at")" "$(cat "$work/wide.at")" "$(cat "$work/markup.at")" \
-    "$(cat "$work/grows.at")" "$(cat "$work/graphs.at")" "$(cat "$work/open.at")"
+    "$(cat "$work/grows.at")" "$(cat "$work/graphs.at")" "$(cat "$work/spans.at")" \
+    "$(cat "$work/open.at")"

@@ -4,8 +4,7 @@
  * web_whatif.c - see web_whatif.h
  *
  * What does not depend on terms is found once: the times of frames on the critical
- * paths as recorded, the tree of these paths, and which frames have sliders: those of
- * which half the time would give most.
+ * paths as recorded, the tree of these paths, and which frames have sliders.
  */
 #include "tool/web/web_whatif.h"
 
@@ -15,71 +14,21 @@
 #include "tool/web/web_whatif_page.h"
 #include "tool/whatif/whatif_print.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The most frames of an answer. */
-enum { FRAMES_MAX = 1000, SLIDERS_MAX = 12 };
-
-/* Frames x nodes and edges up to which all frames are tried: some seconds. */
-static const double sweep_parts_max = 1e9;
+enum { FRAMES_MAX = 1000 };
 
 struct cpti_web_whatif {
     struct cpti_whatif_set set;
     double *before_ns; /* of each frame */
     struct cpti_whatif_tree before;
-    struct cpti_web_slider sliders[SLIDERS_MAX];
-    size_t slider_count;
+    struct cpti_web_sliders sliders;
 };
 
 /* --- Reading --- */
-
-static void add_slider(struct cpti_web_whatif *whatif, uint32_t frame, double gain_ns)
-{
-    const double path_ns = whatif->before_ns[frame];
-    size_t at = whatif->slider_count;
-
-    if (!(path_ns > 0)) {
-        return;
-    }
-    while (at > 0 && whatif->sliders[at - 1].path_ns < path_ns && isnan(gain_ns)) {
-        at--;
-    }
-    if (at == SLIDERS_MAX) {
-        return;
-    }
-    whatif->slider_count += whatif->slider_count < SLIDERS_MAX;
-    memmove(&whatif->sliders[at + 1], &whatif->sliders[at],
-            (whatif->slider_count - at - 1) * sizeof whatif->sliders[0]);
-    whatif->sliders[at] = (struct cpti_web_slider){path_ns, gain_ns, frame, 100};
-}
-
-/* The frames with the largest gains; of large graphs those with the most time. */
-static cpt_status choose_sliders(struct cpti_web_whatif *whatif)
-{
-    const struct cpti_whatif_trial trial = {
-        .set = &whatif->set, .change = CPT_WHATIF_SCALE, .share = 0.5};
-    const size_t frames = cpt_whatif_frame_count(whatif->set.whatif);
-    struct cpti_whatif_gain *gains = NULL;
-    size_t count = 0;
-    cpt_status status = CPT_OK;
-
-    if ((double)frames * (double)whatif->set.part_count > sweep_parts_max) {
-        for (uint32_t i = 0; i < frames; i++) {
-            add_slider(whatif, i, NAN);
-        }
-        return CPT_OK;
-    }
-    status = cpti_whatif_sweep(&trial, &gains, &count);
-    for (size_t i = 0; i < count && status == CPT_OK; i++) {
-        add_slider(whatif, gains[i].frame,
-                   0 - gains[i].stats.rows[CPTI_WHATIF_MEAN].change_ns);
-    }
-    free(gains);
-    return status;
-}
 
 static bool prepare(struct cpti_web_whatif *whatif)
 {
@@ -90,7 +39,8 @@ static bool prepare(struct cpti_web_whatif *whatif)
         if (whatif->before_ns == NULL) {
             return false; /* it was printed */
         }
-        status = choose_sliders(whatif);
+        status =
+            cpti_web_sliders_choose(&whatif->sliders, &whatif->set, whatif->before_ns);
     }
     if (status != CPT_OK) {
         (void)cpti_failed("%s", cpt_status_sentence(status));
@@ -210,13 +160,15 @@ int cpti_web_whatif_write(const struct cpti_web_whatif *whatif,
 
 static const char share_prefix[] = "share:";
 
-/* "share:C: C1" is "set C: C1=50%", unless it is 100. enum cpti_exit. */
-static int add_share(struct cpti_whatif *answer, struct cpti_web_slider *sliders,
-                     size_t slider_count, const struct cpti_web_parameter *parameter)
+/* "share:C: C1" is "set C: C1=50%", unless it is 100: of a slider exactly what it
+ * names, of others what is like it. enum cpti_exit. */
+static int add_share(struct cpti_whatif *answer, struct cpti_web_sliders *sliders,
+                     const struct cpti_web_parameter *parameter)
 {
-    const char *frame = parameter->name + strlen(share_prefix);
-    const size_t bytes = strlen(frame) + sizeof "=200%";
-    char name[2 * CPT_NAME_BYTES_MAX];
+    const char *name = parameter->name + strlen(share_prefix);
+    const size_t bytes = strlen(name) + sizeof "=200%";
+    const size_t at = cpti_web_slider_find(sliders, answer->set, name);
+    struct cpt_whatif_term term;
     char *text = NULL;
     char *end = NULL;
     const unsigned long percent = strtoul(parameter->value, &end, 10);
@@ -225,11 +177,8 @@ static int add_share(struct cpti_whatif *answer, struct cpti_web_slider *sliders
         return cpti_usage("parameter '%s' takes a number from 0 to 200",
                           cpti_quoted(parameter->name));
     }
-    for (size_t i = 0; i < slider_count; i++) {
-        (void)cpti_whatif_frame_text(answer->set, sliders[i].frame, name);
-        if (strcmp(frame, name) == 0) {
-            sliders[i].percent = (unsigned)percent;
-        }
+    if (at < sliders->count) {
+        sliders->all[at].percent = (unsigned)percent;
     }
     if (percent == 100) {
         return CPTI_EXIT_DONE;
@@ -238,9 +187,13 @@ static int add_share(struct cpti_whatif *answer, struct cpti_web_slider *sliders
     if (text == NULL) {
         return cpti_failed("out of memory");
     }
-    (void)snprintf(text, bytes, "%s=%u%%", frame, (unsigned)percent);
+    (void)snprintf(text, bytes, "%s=%u%%", name, (unsigned)percent);
     answer->owned[answer->term_count] = text; /* there are fewer parameters than room */
-    return cpti_whatif_add_term(answer, CPT_WHATIF_SET, text);
+    if (at == sliders->count) {
+        return cpti_whatif_add_term(answer, CPT_WHATIF_SET, text);
+    }
+    term = cpti_web_slider_term(sliders, answer->set, at);
+    return cpti_whatif_take_term(answer, text, &term);
 }
 
 /* The lines of a form, which end with CR LF. */
@@ -261,7 +214,7 @@ static int add_lines(struct cpti_whatif *answer, const char *lines)
 
 /* Terms and sliders of @query. enum cpti_exit. */
 static int read_form(const struct cpti_web_query *query, struct cpti_whatif *answer,
-                     struct cpti_web_slider *sliders, size_t slider_count)
+                     struct cpti_web_sliders *sliders)
 {
     const char *lines = cpti_web_query_value(query, "terms");
     int status = CPTI_EXIT_DONE;
@@ -270,7 +223,7 @@ static int read_form(const struct cpti_web_query *query, struct cpti_whatif *ans
         const struct cpti_web_parameter *parameter = &query->parameters[i];
 
         if (strncmp(parameter->name, share_prefix, strlen(share_prefix)) == 0) {
-            status = add_share(answer, sliders, slider_count, parameter);
+            status = add_share(answer, sliders, parameter);
         } else if (strcmp(parameter->name, "terms") != 0) {
             status = add_parameter(answer, parameter);
         }
@@ -308,10 +261,10 @@ int cpti_web_whatif_page(const struct cpti_web_whatif *whatif,
                          const struct cpti_web_query *query, const char *token,
                          FILE *file)
 {
-    struct cpti_web_slider sliders[SLIDERS_MAX];
+    struct cpti_web_sliders sliders;
     const char *terms = cpti_web_query_value(query, "terms");
     struct cpti_web_whatif_page page = {
-        .sliders = sliders, .terms = terms != NULL ? terms : "", .token = token};
+        .sliders = &sliders, .terms = terms != NULL ? terms : "", .token = token};
     struct cpti_whatif *answer = NULL;
     int status = CPTI_EXIT_DONE;
 
@@ -322,9 +275,8 @@ int cpti_web_whatif_page(const struct cpti_web_whatif *whatif,
     if (answer == NULL) {
         return CPTI_EXIT_FAILED;
     }
-    page.slider_count = whatif->slider_count;
-    memcpy(sliders, whatif->sliders, sizeof sliders);
-    status = read_form(query, answer, sliders, page.slider_count);
+    sliders = whatif->sliders;
+    status = read_form(query, answer, &sliders);
     status = CPTI_THEN(status, put_page(whatif, answer, &page, file));
     cpti_whatif_free(answer);
     return status;

@@ -34,19 +34,45 @@ static void put_cell(FILE *file, double ns, bool is_signed)
                   cpti_ms(ns, text));
 }
 
+/* A name from outside. */
+static void put_name(FILE *file, const char *name)
+{
+    cpti_html_text(file, cpti_quoted(name));
+}
+
+/* A change that could be another, unless it is recorded who waited: the number, if it
+ * says something, and below it how far it could be. */
+static void put_change(FILE *file, double ns, const struct cpti_could_be *could_be,
+                       bool is_signed)
+{
+    char number[32];
+    char low[32];
+    char high[32];
+
+    if (could_be->verdict == CPTI_VERDICT_NONE) {
+        put_cell(file, ns, is_signed);
+        return;
+    }
+    (void)fprintf(
+        file,
+        "<td>%s%s<br><span class=\"soft\">could be <span>%s to %s</span></span></td>",
+        is_signed && ns > 0 && cpti_has_number(could_be) ? "+" : "",
+        cpti_has_number(could_be) ? cpti_ms(ns, number) : "cannot tell",
+        cpti_ms(could_be->low_ns, low), cpti_ms(could_be->high_ns, high));
+}
+
 /* --- The form --- */
 
-static void put_slider(const struct cpti_web_whatif_page *page,
-                       const struct cpti_web_slider *slider, FILE *file)
+static void put_slider(const struct cpti_web_whatif_page *page, size_t at, FILE *file)
 {
-    char name[2 * CPT_NAME_BYTES_MAX];
+    const struct cpti_web_slider *slider = &page->sliders->all[at];
+    const char *name = cpti_web_slider_name(page->sliders, page->answer->set, at);
 
-    (void)cpti_whatif_frame_text(page->answer->set, slider->frame, name);
     (void)fputs("<tr><th scope=\"row\">", file);
     cpti_html_text(file, name);
     (void)fputs("</th>", file);
     put_cell(file, slider->path_ns, false);
-    put_cell(file, slider->gain_ns, false);
+    put_change(file, slider->gain_ns, &slider->could_be, false);
     (void)fputs(
         "<td><input type=\"range\" min=\"0\" max=\"200\" step=\"5\" name=\"share:",
         file);
@@ -63,12 +89,13 @@ static void put_form(const struct cpti_web_whatif_page *page, FILE *file)
         (void)fprintf(file, "<input type=\"hidden\" name=\"token\" value=\"%s\">\n",
                       page->token);
     }
-    (void)fputs("<table><thead><tr><th scope=\"col\">frame</th><th scope=\"col\">path "
-                "ms</th><th scope=\"col\">half of it gives ms</th><th scope=\"col\">"
-                "takes</th><th></th></tr></thead><tbody>\n",
-                file);
-    for (size_t i = 0; i < page->slider_count; i++) {
-        put_slider(page, &page->sliders[i], file);
+    (void)fprintf(file,
+                  "<table><thead><tr><th scope=\"col\">%s</th><th "
+                  "scope=\"col\">path ms</th><th scope=\"col\">half of it gives "
+                  "ms</th><th scope=\"col\">takes</th><th></th></tr></thead><tbody>\n",
+                  cpti_whatif_by_word(page->sliders->by));
+    for (size_t i = 0; i < page->sliders->count; i++) {
+        put_slider(page, i, file);
     }
     (void)fputs(
         "</tbody></table>\n<label for=\"terms\">Other terms, one on each line, "
@@ -82,6 +109,103 @@ static void put_form(const struct cpti_web_whatif_page *page, FILE *file)
 
 /* --- The answer --- */
 
+/* Writes the lines of @text as paragraphs. */
+static void put_paragraphs(char *text, FILE *file)
+{
+    char *rest = NULL;
+
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        (void)fputs("<p class=\"soft\">", file);
+        cpti_html_text(file, line);
+        (void)fputs("</p>\n", file);
+    }
+}
+
+/* On what evidence the requests are known, and what both intervals are. */
+static void put_evidence(const struct cpti_whatif *answer, FILE *file)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *lines = open_memstream(&text, &bytes);
+
+    if (lines == NULL) {
+        return;
+    }
+    cpti_kept_write_evidence(&answer->set->counts, lines);
+    if (answer->doubt.could_be.verdict != CPTI_VERDICT_NONE) {
+        (void)fputs(cpti_whatif_doubt_kinds, lines);
+    }
+    if (fclose(lines) == 0) {
+        put_paragraphs(text, file);
+    }
+    free(text);
+}
+
+/* How far the change of the mean could be. */
+static void write_change(const struct cpti_whatif *answer, FILE *file)
+{
+    const struct cpti_could_be *could_be = &answer->doubt.could_be;
+    char change[32];
+    char low[32];
+    char high[32];
+
+    (void)cpti_ms(answer->stats.rows[CPTI_WHATIF_MEAN].change_ns, change);
+    (void)cpti_ms(could_be->low_ns, low);
+    (void)cpti_ms(could_be->high_ns, high);
+    if (could_be->verdict == CPTI_VERDICT_NUMBER) {
+        (void)fprintf(file,
+                      "The mean changes by %s ms, nearly so whatever services waited "
+                      "for: by %s to %s ms.\n",
+                      change, low, high);
+    } else if (could_be->verdict == CPTI_VERDICT_INTERVAL) {
+        (void)fprintf(file,
+                      "The mean changes by %s to %s ms, whatever services waited for; "
+                      "by %s ms, as it is inferred.\n",
+                      low, high, change);
+    } else if (could_be->verdict == CPTI_VERDICT_CANNOT_TELL) {
+        (void)fprintf(file, "The mean may change by %s to %s ms.\n", low, high);
+    }
+}
+
+/* Whether to believe the change of the mean; if not, why, as the command says it. */
+static void put_verdict(const struct cpti_whatif *answer, FILE *file)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *lines = open_memstream(&text, &bytes);
+
+    if (lines == NULL) {
+        return;
+    }
+    write_change(answer, lines);
+    cpti_whatif_doubt_write(&answer->doubt, answer->set, lines);
+    if (fclose(lines) == 0) {
+        (void)fputs("<div class=\"verdict\">\n", file);
+        put_paragraphs(text, file);
+        (void)fputs("</div>\n", file);
+    }
+    free(text);
+}
+
+/* The latency of row @at. Of the mean there may be no number. */
+static void put_latency(const struct cpti_whatif *answer, int at, FILE *file)
+{
+    static const struct cpti_could_be none = {.verdict = CPTI_VERDICT_NONE};
+    const struct cpti_whatif_row *row = &answer->stats.rows[at];
+    const struct cpti_could_be *could_be =
+        at == CPTI_WHATIF_MEAN ? &answer->doubt.could_be : &none;
+    const bool is_told = cpti_has_number(could_be);
+
+    (void)fprintf(file, "<tr><th scope=\"row\">%s</th>", row_words[at]);
+    put_cell(file, row->before_ns, false);
+    put_cell(file, is_told ? row->after_ns : NAN, false);
+    put_change(file, row->change_ns, could_be, true);
+    put_cell(file, is_told ? row->low_ns : NAN, true);
+    put_cell(file, is_told ? row->high_ns : NAN, true);
+    (void)fputs("</tr>\n", file);
+}
+
 static void put_latencies(const struct cpti_whatif *answer, FILE *file)
 {
     (void)fputs("<table><thead><tr><th scope=\"col\">latency</th><th "
@@ -90,19 +214,22 @@ static void put_latencies(const struct cpti_whatif *answer, FILE *file)
                 "scope=\"col\">to</th></tr></thead><tbody>\n",
                 file);
     for (int i = 0; i < CPTI_WHATIF_ROWS; i++) {
-        const struct cpti_whatif_row *row = &answer->stats.rows[i];
-
-        (void)fprintf(file, "<tr><th scope=\"row\">%s</th>", row_words[i]);
-        put_cell(file, row->before_ns, false);
-        put_cell(file, row->after_ns, false);
-        put_cell(file, row->change_ns, true);
-        put_cell(file, row->low_ns, true);
-        put_cell(file, row->high_ns, true);
-        (void)fputs("</tr>\n", file);
+        put_latency(answer, i, file);
     }
+    (void)fputs("</tbody></table>\n", file);
+    if (answer->doubt.could_be.verdict != CPTI_VERDICT_NONE &&
+        answer->term_count != 0) {
+        put_verdict(answer, file);
+    }
+}
+
+/* What was replayed. */
+static void put_notes(const struct cpti_whatif *answer, FILE *file)
+{
     (void)fprintf(file,
-                  "</tbody></table>\n<p class=\"soft\">Requests of which all is "
-                  "known: %zu; queues %s; the intervals are paired.",
+                  "<p class=\"soft\">Requests%s: %zu; queues %s; the intervals are "
+                  "paired.",
+                  answer->set->counts.inferred == 0 ? " of which all is known" : "",
                   answer->set->count, answer->replays_queues ? "replayed" : "kept");
     if (answer->set->excess_count != 0) {
         (void)fprintf(file,
@@ -142,7 +269,7 @@ static void put_shifts(const struct cpti_whatif *answer, FILE *file)
         count++;
         (void)fprintf(file, "<tr%s><th scope=\"row\">",
                       change_ns > 0 ? " class=\"slower\"" : "");
-        cpti_html_text(file, cpti_whatif_frame_text(answer->set, shift->frame, name));
+        put_name(file, cpti_whatif_frame_text(answer->set, shift->frame, name));
         (void)fputs("</th>", file);
         put_cell(file, shift->before_ns, false);
         put_cell(file, shift->after_ns, false);
@@ -219,7 +346,8 @@ static bool put_branches(struct drawing *drawing)
     return true;
 }
 
-static void put_flames(const struct cpti_whatif_tree *tree, FILE *file)
+static void put_flames(const struct cpti_whatif_tree *tree, bool is_inferred,
+                       FILE *file)
 {
     struct drawing drawing = {.tree = tree, .file = file};
     double whole_ns[CPTI_WHATIF_SIDES] = {0};
@@ -241,11 +369,11 @@ static void put_flames(const struct cpti_whatif_tree *tree, FILE *file)
     }
     (void)fprintf(file,
                   "<h2>The new critical path</h2>\n<p class=\"soft\">The average "
-                  "request; the width is the longer of before and after. <span "
+                  "request%s; the width is the longer of before and after. <span "
                   "class=\"key faster\">less</span> <span class=\"key "
                   "slower\">more</span></p>\n<div class=\"flames\" "
                   "style=\"height:%urem\">\n",
-                  2 * drawing.depth);
+                  is_inferred ? ", as it is inferred" : "", 2 * drawing.depth);
     if (!put_branches(&drawing)) {
         (void)fputs("out of memory", file);
     }
@@ -257,7 +385,9 @@ static void put_flames(const struct cpti_whatif_tree *tree, FILE *file)
 static void put_answer(const struct cpti_web_whatif_page *page, FILE *file)
 {
     put_latencies(page->answer, file);
-    put_flames(page->tree, file);
+    put_notes(page->answer, file);
+    put_evidence(page->answer, file);
+    put_flames(page->tree, page->answer->set->counts.inferred != 0, file);
     put_shifts(page->answer, file);
 }
 

@@ -5,6 +5,9 @@
  *
  *      form: a slider for each frame, terms  |  latencies, who takes over, flame graph
  *
+ * Where it is inferred who waited, sliders and the change of the mean have an interval,
+ * and words for whether to believe the number (could_be.h).
+ *
  * A script asks for the same page again while a slider moves, and exchanges the answer.
  *
  * Threads: any.
@@ -12,24 +15,16 @@
 #ifndef CPTI_CLI_WEB_WHATIF_PAGE_H
 #define CPTI_CLI_WEB_WHATIF_PAGE_H
 
+#include "tool/web/web_sliders.h"
 #include "tool/whatif/whatif_answer.h"
 #include "tool/whatif/whatif_tree.h"
 
 #include <stdio.h>
 
-/* A frame with a slider. */
-struct cpti_web_slider {
-    double path_ns; /* its mean time on the path as recorded */
-    double gain_ns; /* of half its time; NAN: not known */
-    uint32_t frame;
-    unsigned percent;
-};
-
 struct cpti_web_whatif_page {
     const struct cpti_whatif *answer;
     const struct cpti_whatif_tree *tree; /* summed */
-    const struct cpti_web_slider *sliders;
-    size_t slider_count;
+    const struct cpti_web_sliders *sliders;
     const char *terms; /* as typed; may be "" */
     const char *token; /* which its links carry; "": none */
 };
