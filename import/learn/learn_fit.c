@@ -338,7 +338,7 @@ void cpti_learn_fit(struct learn_row *rows, size_t count, bool has_anchors,
     const double quiet_sum =
         (double)count * (stamp * stamp / 2 > quiet ? stamp * stamp / 2 : quiet);
     struct fitted fitted[1 + LEARN_ANCHORS_MAX];
-    struct point points[LEARN_ROWS_MAX];
+    struct point points[LEARN_ROWS_MAX] = {{0, 0}};
     uint32_t anchors[LEARN_ANCHORS_MAX];
     size_t anchor_count = has_anchors ? find_anchors(rows, count, anchors) : 0;
     size_t taken = 0;
