@@ -70,16 +70,18 @@ static int add(struct request *request, int parent, int service, int operation,
     const int number = request->count++;
     struct node *node = &request->nodes[number];
     char above[16] = "-";
+    char name[NAME_BYTES];
 
     if (parent >= 0) {
         (void)snprintf(above, sizeof above, "n%d", parent);
     }
-    (void)snprintf(node->name, sizeof node->name, "s%d: op%d", service, operation);
+    (void)snprintf(name, sizeof name, "s%d: op%d", service, operation);
+    memcpy(node->name, name, sizeof name);
     node->parent = parent;
     node->from_ns = from_ns;
     node->to_ns = to_ns;
     (void)snprintf(request->text[number], TEXT_BYTES, "n%d %s %u %u %s %s", number,
-                   above, (unsigned)from_ns, (unsigned)to_ns, node->name, side);
+                   above, (unsigned)from_ns, (unsigned)to_ns, name, side);
     request->lines[number] = request->text[number];
     return number;
 }
