@@ -179,6 +179,9 @@ size_t cpti_learn_few_list(const struct cpti_learn *learn,
                 first = one;
             }
         }
+        if (first == NULL) {
+            break;
+        }
         before = first;
         classes[count] =
             (struct cpti_learn_few){{before->name, before->bytes}, before->events};
