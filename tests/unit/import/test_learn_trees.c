@@ -182,6 +182,33 @@ static uint64_t mixed(uint64_t hash, uint64_t number)
     return cpti_hash_mix(hash ^ cpti_hash_mix(number));
 }
 
+/* Without a change all that may have held a moment gives it its recorded time, nothing
+ * gives it a later one, and the last one is the latency. */
+static void look_at_doubt(const struct cpt_doubt *doubt, uint64_t latency_ns)
+{
+    uint32_t begin = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(doubt);
+    CU_ASSERT_EQUAL(doubt->moments[doubt->moment_count - 1].at_ns, latency_ns);
+    for (size_t i = 0; i < doubt->moment_count; i++) {
+        const struct cpt_doubt_moment *moment = &doubt->moments[i];
+        uint32_t count = 0;
+
+        for (; begin < moment->holder_end; begin++) {
+            const struct cpt_doubt_holder *holder = &doubt->holders[begin];
+            const uint64_t from_ns = doubt->moments[holder->from].at_ns;
+            const bool may_hold = (holder->flags & CPT_DOUBT_MAY_HOLD) != 0;
+
+            CU_ASSERT(holder->from < i);
+            CU_ASSERT(may_hold ? from_ns + holder->lag_ns == moment->at_ns
+                               : from_ns + holder->lag_ns <= moment->at_ns);
+            CU_ASSERT(from_ns <= moment->at_ns);
+            count += may_hold;
+        }
+        CU_ASSERT(i == 0 || count != 0);
+    }
+}
+
 /* A cpt_dag_visit_fn. */
 static cpt_status look(void *context, const struct cpt_dag *dag,
                        const struct cpt_dag_recorded *recorded, uint64_t latency_ns)
@@ -195,6 +222,7 @@ static cpt_status look(void *context, const struct cpt_dag *dag,
     memset(seen, 0, sizeof *seen);
     seen->latency_ns = latency_ns;
     seen->longest_ns = cpt_dag_latency_ns(dag);
+    look_at_doubt(recorded->doubt, latency_ns);
     CU_ASSERT_PTR_NOT_NULL_FATAL(measures);
     CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
     for (uint32_t i = 0; i < shape->node_count; i++) {
