@@ -132,9 +132,14 @@ static struct cpt_doubt doubt_of(const struct cpt_whatif *whatif, size_t request
 {
     const struct whatif_request *own = &whatif->requests[request];
 
+    if (own->moment_count == 0) {
+        return (struct cpt_doubt){0};
+    }
     return (struct cpt_doubt){.moments = &whatif->moments[own->moment],
                               .moment_count = own->moment_count,
-                              .holders = &whatif->holders[own->holder]};
+                              .holders = whatif->holders != NULL /* there is one */
+                                             ? &whatif->holders[own->holder]
+                                             : NULL};
 }
 
 int cpt_whatif_has_doubt(const struct cpt_whatif *whatif, size_t request)
