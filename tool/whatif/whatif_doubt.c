@@ -175,8 +175,8 @@ static void put_widest(const struct cpti_whatif_doubt *doubt,
 const char cpti_whatif_doubt_kinds[] =
     "could be: whatever services waited for; 95%: of other requests like these";
 
-void cpti_whatif_doubt_write(const struct cpti_whatif_doubt *doubt,
-                             const struct cpti_whatif_set *set, FILE *file)
+static void write_verdict(const struct cpti_whatif_doubt *doubt,
+                          const struct cpti_whatif_set *set, FILE *file)
 {
     if (doubt->could_be.verdict == CPTI_VERDICT_NOTHING) {
         (void)fputs("nothing: the mean changes by less than 0.5% in any case\n", file);
@@ -196,4 +196,20 @@ void cpti_whatif_doubt_write(const struct cpti_whatif_doubt *doubt,
     }
     (void)fputs("spans with their waits would tell: see \"Waits\" in docs/import.md\n",
                 file);
+}
+
+void cpti_whatif_doubt_write(const struct cpti_whatif_doubt *doubt,
+                             const struct cpti_whatif_set *set, FILE *file)
+{
+    if (doubt->could_be.verdict == CPTI_VERDICT_NONE) {
+        return;
+    }
+    write_verdict(doubt, set, file);
+    (void)fputs("queues of pools stay as they were: near a full pool it is more\n",
+                file);
+    if (set->counts.server != 0) {
+        (void)fputs(
+            "calls without a client's span: work and network are not told apart\n",
+            file);
+    }
 }
