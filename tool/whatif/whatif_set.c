@@ -318,39 +318,54 @@ static bool is_outside(const struct cpti_whatif_set *set,
     return false;
 }
 
-int cpti_whatif_plan(const struct cpti_whatif_set *set,
-                     const struct cpt_whatif_term *terms, const char *const *texts,
-                     size_t count, bool replays_queues, struct cpt_whatif_plan **plan)
+cpt_status cpti_whatif_plan_new(const struct cpti_whatif_set *set,
+                                const struct cpt_whatif_term *terms, size_t count,
+                                bool replays_queues, struct cpt_whatif_plan **plan,
+                                size_t *unmatched, struct cpt_error *error)
 {
     const struct cpt_whatif_options options = {.struct_bytes = sizeof options,
                                                .replays_queues = replays_queues};
     struct cpt_whatif_term left[CPT_WHATIF_TERMS_MAX];
-    const char *names[CPT_WHATIF_TERMS_MAX];
+    size_t places[CPT_WHATIF_TERMS_MAX]; /* among @terms */
 
+    if (count > CPT_WHATIF_TERMS_MAX) {
+        return CPT_LIMIT;
+    }
     for (size_t i = 0; i < count; i++) {
         left[i] = terms[i];
-        names[i] = texts[i];
+        places[i] = i;
     }
     for (;;) {
-        struct cpt_error error = {0};
         size_t at = 0;
         const cpt_status status =
-            cpt_whatif_plan_new(set->whatif, left, count, &options, plan, &at, &error);
+            cpt_whatif_plan_new(set->whatif, left, count, &options, plan, &at, error);
 
-        if (status == CPT_OK) {
-            return CPTI_EXIT_DONE;
-        }
-        if (status != CPT_END || at >= count) {
-            return cpti_failed("%s", error.sentence[0] != '\0'
-                                         ? error.sentence
-                                         : cpt_status_sentence(status));
-        }
-        if (!is_outside(set, &left[at])) {
-            return tell_unmatched(set, &left[at], names[at]);
+        if (status != CPT_END || at >= count || !is_outside(set, &left[at])) {
+            *unmatched = at < count ? places[at] : at;
+            return status;
         }
         for (count--; at < count; at++) {
             left[at] = left[at + 1];
-            names[at] = names[at + 1];
+            places[at] = places[at + 1];
         }
     }
+}
+
+int cpti_whatif_plan(const struct cpti_whatif_set *set,
+                     const struct cpt_whatif_term *terms, const char *const *texts,
+                     size_t count, bool replays_queues, struct cpt_whatif_plan **plan)
+{
+    struct cpt_error error = {0};
+    size_t unmatched = 0;
+    const cpt_status status = cpti_whatif_plan_new(set, terms, count, replays_queues,
+                                                   plan, &unmatched, &error);
+
+    if (status == CPT_OK) {
+        return CPTI_EXIT_DONE;
+    }
+    if (status == CPT_END && unmatched < count) {
+        return tell_unmatched(set, &terms[unmatched], texts[unmatched]);
+    }
+    return cpti_failed("%s", error.sentence[0] != '\0' ? error.sentence
+                                                       : cpt_status_sentence(status));
 }

@@ -49,6 +49,13 @@ void cpti_whatif_set_deinit(struct cpti_whatif_set *set);
 const char *cpti_whatif_frame_text(const struct cpti_whatif_set *set, size_t frame,
                                    char text[2 * CPT_NAME_BYTES_MAX]);
 
+/* As cpt_whatif_plan_new(); a term about spans that are in no visit does nothing, as no
+ * response waits for them. */
+cpt_status cpti_whatif_plan_new(const struct cpti_whatif_set *set,
+                                const struct cpt_whatif_term *terms, size_t count,
+                                bool replays_queues, struct cpt_whatif_plan **plan,
+                                size_t *unmatched, struct cpt_error *error);
+
 /*
  * A plan for @terms. Prints what is wrong with a term, with the operation that a span
  * of its name is within, or the frame that is most similar to a name that matches

@@ -49,7 +49,6 @@ struct cpt_whatif_term cpti_whatif_shorter(const struct cpti_whatif_trial *trial
 static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t *groups,
                           size_t count, struct cpt_whatif_plan **plan)
 {
-    const struct cpt_whatif_options options = {.struct_bytes = sizeof options};
     struct cpt_whatif_term *terms =
         calloc(trial->term_count + count + 1, sizeof *terms);
     size_t unmatched = 0;
@@ -62,9 +61,8 @@ static cpt_status plan_of(const struct cpti_whatif_trial *trial, const uint32_t 
         terms[trial->term_count + i] = cpti_whatif_shorter(trial, groups[i]);
     }
     if (status == CPT_OK) {
-        status =
-            cpt_whatif_plan_new(trial->set->whatif, terms, trial->term_count + count,
-                                &options, plan, &unmatched, NULL);
+        status = cpti_whatif_plan_new(trial->set, terms, trial->term_count + count,
+                                      false, plan, &unmatched, NULL);
     }
     free(terms);
     return status;

@@ -50,5 +50,6 @@ for i in $(seq 1 40); do
     echo ']}]}'
 done >late.json
 cpt whatif --json --set 'late: *=-50%' late.json | sed -n 's/.*"mean":{[^{}]*"change_ns":\([-0-9.]*\).*"verdict":"\([a-z_]*\)".*/\1 \2/p'
+cpt whatif --json --set 'late: *=-50%' --sweep 50% late.json | sed -n '/^{"name"/p'
 echo 'cart: log ends before cart: get, and is never waited for'
 cpt whatif --json --set 'cart: log=0' first.json | sed -n 's/.*"mean":{[^{}]*"change_ns":\([-0-9.]*\).*/\1/p; /^{"name"/p'
