@@ -44,18 +44,33 @@ static int by_width(const void *left, const void *right)
     return by_frames(left, right);
 }
 
-/* Equal ones become one. */
+static int by_frames_and_request(const void *left, const void *right)
+{
+    const struct cpti_whatif_doubtful *a = left;
+    const struct cpti_whatif_doubtful *b = right;
+    const int order = by_frames(a, b);
+
+    return order != 0 ? order : (a->request > b->request) - (a->request < b->request);
+}
+
+/* Equal ones become one, in which each request counts once: those of one request follow
+ * one another. */
 static void put_together(struct cpti_whatif_doubt *doubt)
 {
     size_t count = 0;
 
     if (doubt->wait_count != 0) {
-        qsort(doubt->waits, doubt->wait_count, sizeof *doubt->waits, by_frames);
+        qsort(doubt->waits, doubt->wait_count, sizeof *doubt->waits,
+              by_frames_and_request);
     }
     for (size_t i = 0; i < doubt->wait_count; i++) {
         if (count != 0 && by_frames(&doubt->waits[count - 1], &doubt->waits[i]) == 0) {
-            doubt->waits[count - 1].width_ns += doubt->waits[i].width_ns;
-            doubt->waits[count - 1].count += doubt->waits[i].count;
+            struct cpti_whatif_doubtful *one = &doubt->waits[count - 1];
+            const struct cpti_whatif_doubtful *other = &doubt->waits[i];
+
+            one->width_ns += other->width_ns;
+            one->count += other->request != one->request ? other->count : 0;
+            one->request = other->request;
         } else {
             doubt->waits[count++] = doubt->waits[i];
         }
@@ -67,6 +82,7 @@ static void put_together(struct cpti_whatif_doubt *doubt)
 struct listing {
     struct cpti_whatif_doubt *doubt;
     double weight;
+    size_t request;
 };
 
 static void take_wait(void *context, const struct cpt_whatif_wait *wait)
@@ -80,8 +96,8 @@ static void take_wait(void *context, const struct cpt_whatif_wait *wait)
     if (cpt_alloc_grow(NULL, (void **)&doubt->waits, &doubt->wait_capacity,
                        doubt->wait_count + 1, WAITS_MAX,
                        sizeof *doubt->waits) == CPT_OK) {
-        doubt->waits[doubt->wait_count++] =
-            (struct cpti_whatif_doubtful){*wait, listing->weight * wait->width_ns, 1};
+        doubt->waits[doubt->wait_count++] = (struct cpti_whatif_doubtful){
+            *wait, listing->weight * wait->width_ns, 1, listing->request};
     }
 }
 
@@ -108,7 +124,7 @@ cpt_status cpti_whatif_doubt_add(struct cpti_whatif_doubt *doubt,
             doubt->has_other_waits |= cpt_whatif_has_doubt(set->whatif, request) != 0;
             status = CPT_OK;
         } else if (status == CPT_OK && doubt->lists_waits && low_ns < high_ns) {
-            struct listing listing = {doubt, weight};
+            struct listing listing = {doubt, weight, request};
 
             cpt_whatif_doubts(plan, request, take_wait, &listing);
         }
@@ -194,7 +210,7 @@ static void write_verdict(const struct cpti_whatif_doubt *doubt,
             put_widest(doubt, set, file);
         }
     }
-    (void)fputs("spans with their waits would tell: see \"Waits\" in docs/import.md\n",
+    (void)fputs("graph logs, or spans with notes (docs/format-spans.md), would tell\n",
                 file);
 }
 

@@ -23,6 +23,7 @@ struct cpti_whatif_doubtful {
     struct cpt_whatif_wait wait;
     double width_ns; /* weighted, of all requests */
     uint64_t count;  /* requests */
+    size_t request;  /* the last of them */
 };
 
 struct cpti_whatif_doubt {
