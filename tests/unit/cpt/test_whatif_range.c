@@ -115,22 +115,28 @@ static void doubt_of(struct test_random *random, const struct program *program,
 }
 
 /* A request of which only the doubt counts: each service has one node of some time. */
-static struct cpt_whatif *whatif_of(const struct cpt_doubt *doubt)
+static struct cpt_dag_recorded recorded_of(const struct cpt_doubt *doubt)
 {
     static const struct cpt_dag_node nodes[SERVICES] = {
         {1000, 0, CPT_DAG_STEP}, {1000, 1, CPT_DAG_STEP}, {1000, 2, CPT_DAG_STEP}};
     static const uint32_t node_lines[SERVICES] = {0, 1, 2};
     static const struct cpt_dag_line lines[SERVICES] = {
         {.caller = CPT_DAG_NONE}, {.caller = CPT_DAG_NONE}, {.caller = CPT_DAG_NONE}};
-    const struct cpt_dag_recorded recorded = {.shape = {.nodes = nodes,
-                                                        .node_count = SERVICES,
-                                                        .end = CPT_DAG_NONE,
-                                                        .frame_count = SERVICES},
-                                              .frames = names,
-                                              .node_lines = node_lines,
-                                              .lines = lines,
-                                              .line_count = SERVICES,
-                                              .doubt = doubt};
+
+    return (struct cpt_dag_recorded){.shape = {.nodes = nodes,
+                                               .node_count = SERVICES,
+                                               .end = CPT_DAG_NONE,
+                                               .frame_count = SERVICES},
+                                     .frames = names,
+                                     .node_lines = node_lines,
+                                     .lines = lines,
+                                     .line_count = SERVICES,
+                                     .doubt = doubt};
+}
+
+static struct cpt_whatif *whatif_of(const struct cpt_doubt *doubt)
+{
+    const struct cpt_dag_recorded recorded = recorded_of(doubt);
     struct cpt_whatif *whatif = cpt_whatif_new(NULL);
     struct cpt_dag *dag = NULL;
 
@@ -159,25 +165,31 @@ static cpt_status range_of(const struct cpt_whatif *whatif, const char *const *t
     return status;
 }
 
-/* The request of @program, run with all times as they are. */
-static struct cpt_whatif *whatif_of_program(struct test_random *random,
-                                            const struct program *program)
-{
+/* The doubt of a program. */
+struct doubted {
     struct cpt_doubt_moment moments[EVENTS_MAX];
     struct cpt_doubt_holder holders[EVENTS_MAX * HOLDERS_MAX];
+    struct cpt_doubt doubt;
+};
+
+/* That of @program, run with all times as they are. */
+static void doubt_program(struct test_random *random, const struct program *program,
+                          struct doubted *doubted)
+{
     uint32_t holder_count = 0;
 
     for (uint32_t i = 0; i < program->count; i++) {
         if (i != 0) {
-            doubt_of(random, program, i, holders, &holder_count);
+            doubt_of(random, program, i, doubted->holders, &holder_count);
         }
-        moments[i] = (struct cpt_doubt_moment){.at_ns = (uint64_t)program->at_ns[i],
-                                               .holder_end = holder_count,
-                                               .line = program->events[i].service,
-                                               .worker = program->events[i].service};
+        doubted->moments[i] =
+            (struct cpt_doubt_moment){.at_ns = (uint64_t)program->at_ns[i],
+                                      .holder_end = holder_count,
+                                      .line = program->events[i].service,
+                                      .worker = program->events[i].service};
     }
-    return whatif_of(
-        &(struct cpt_doubt){moments, program->count, holders, holder_count});
+    doubted->doubt = (struct cpt_doubt){doubted->moments, program->count,
+                                        doubted->holders, holder_count};
 }
 
 static void test_programs(void)
@@ -189,6 +201,7 @@ static void test_programs(void)
         struct test_random state = {seed + number};
         struct test_random *random = &state;
         struct program program = random_program(random);
+        struct doubted doubted;
         struct cpt_whatif *whatif = NULL;
         double shares[SERVICES] = {1, 1, 1};
         char texts[SERVICES][32];
@@ -197,7 +210,8 @@ static void test_programs(void)
         double high_ns = 0;
 
         run(&program, shares);
-        whatif = whatif_of_program(random, &program);
+        doubt_program(random, &program, &doubted);
+        whatif = whatif_of(&doubted.doubt);
         CU_ASSERT_EQUAL(range_of(whatif, NULL, 0, &low_ns, &high_ns), CPT_OK);
         CU_ASSERT(low_ns == program.at_ns[program.count - 1] && high_ns == low_ns);
         for (uint32_t i = 0; i < SERVICES; i++) {
@@ -213,6 +227,78 @@ static void test_programs(void)
         CU_ASSERT(low_ns <= program.at_ns[program.count - 1] + 1e-6);
         CU_ASSERT(high_ns >= program.at_ns[program.count - 1] - 1e-6);
         cpt_whatif_free(whatif);
+    }
+}
+
+/* How late each event of @program may be before its last one is later. */
+static void find_late(const struct program *program, double *late_ns)
+{
+    const double end_ns = program->at_ns[program->count - 1];
+
+    for (uint32_t i = 0; i < program->count; i++) {
+        late_ns[i] = program->at_ns[i] + end_ns;
+    }
+    late_ns[program->count - 1] = end_ns;
+    for (uint32_t i = program->count; i-- > 1;) {
+        const struct event *event = &program->events[i];
+        const double over_ns = late_ns[i] - (double)event->g_ns;
+        double *behind_ns = &late_ns[event->behind];
+
+        if (over_ns - (double)event->c_ns < *behind_ns) {
+            *behind_ns = over_ns - (double)event->c_ns;
+        }
+        for (uint32_t k = 0; k < event->held_count; k++) {
+            double *held_ns = &late_ns[event->held[k]];
+
+            *held_ns = over_ns < *held_ns ? over_ns : *held_ns;
+        }
+    }
+}
+
+/* The gain of each service, and the slack of its events, by the program. */
+static void test_frames(void)
+{
+    const uint64_t seed = test_random_seed("frames of programs");
+    const uint64_t count = test_case_count(CASES);
+
+    for (uint64_t number = 0; number < count; number++) {
+        struct test_random state = {seed + number};
+        struct program program = random_program(&state);
+        struct doubted doubted;
+        struct cpt_doubt_frame frames[SERVICES];
+        struct cpt_dag_recorded recorded;
+        double shares[SERVICES] = {1, 1, 1};
+        double late_ns[EVENTS_MAX];
+        double slack_ns[SERVICES];
+        double end_ns = 0;
+
+        run(&program, shares);
+        end_ns = program.at_ns[program.count - 1];
+        doubt_program(&state, &program, &doubted);
+        recorded = recorded_of(&doubted.doubt);
+        CU_ASSERT_EQUAL(cpt_doubt_frames(NULL, &recorded, frames), CPT_OK);
+        find_late(&program, late_ns);
+        for (uint32_t k = 0; k < SERVICES; k++) {
+            slack_ns[k] = end_ns;
+        }
+        for (uint32_t i = 0; i < program.count; i++) {
+            const double own_ns = late_ns[i] - program.at_ns[i];
+            double *least_ns = &slack_ns[program.events[i].service];
+
+            *least_ns = own_ns < *least_ns ? own_ns : *least_ns;
+        }
+        for (uint32_t k = 0; k < SERVICES; k++) {
+            double gain_ns = end_ns;
+
+            CU_ASSERT(frames[k].slack_low_ns <= slack_ns[k] + 1e-6);
+            CU_ASSERT(frames[k].slack_high_ns >= slack_ns[k] - 1e-6);
+            shares[k] = 0;
+            run(&program, shares);
+            shares[k] = 1;
+            gain_ns -= program.at_ns[program.count - 1];
+            CU_ASSERT(frames[k].gain_low_ns <= gain_ns + 1e-6);
+            CU_ASSERT(frames[k].gain_high_ns >= gain_ns - 1e-6);
+        }
     }
 }
 
@@ -359,6 +445,7 @@ static void test_unknown(void)
 
 CU_TestInfo cpt_whatif_range_tests[] = {
     {"what a program does is in the range", test_programs},
+    {"gains and slacks of a program are in their ranges", test_frames},
     {"amounts, caps and shares", test_amounts},
     {"times that are given to a request", test_given},
     {"lags that are ways in part", test_wires},
