@@ -161,23 +161,29 @@ static void find_gain(struct measuring *measuring, uint32_t frame, double latenc
     found->gain_high_ns = latency_ns - end->low_ns;
 }
 
-/* Whether holder @i must have held @moment, and by what lag: if it is the only one that
- * may have, or the moment is not before it. */
-static bool must_hold(const struct cpt_doubt *doubt, size_t moment, uint32_t i,
+/* How many may have held @moment: at most two are counted. */
+static unsigned count_holders(const struct cpt_doubt *doubt, size_t moment)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = cpti_doubt_begin(doubt, moment);
+         i < doubt->moments[moment].holder_end && count < 2; i++) {
+        count += (doubt->holders[i].flags & CPT_DOUBT_MAY_HOLD) != 0;
+    }
+    return count;
+}
+
+/* Whether @holder must have held a moment that @count may have held, and by what lag:
+ * if it is the only one of these, or the moment is not before it. */
+static bool must_hold(const struct cpt_doubt_holder *holder, unsigned count,
                       double *lag_ns)
 {
-    uint32_t count = 0;
-
-    for (uint32_t k = cpti_doubt_begin(doubt, moment);
-         k < doubt->moments[moment].holder_end; k++) {
-        count += (doubt->holders[k].flags & CPT_DOUBT_MAY_HOLD) != 0;
-    }
-    if (count == 1 && (doubt->holders[i].flags & CPT_DOUBT_MAY_HOLD) != 0) {
-        *lag_ns = (double)doubt->holders[i].lag_ns;
+    if (count == 1 && (holder->flags & CPT_DOUBT_MAY_HOLD) != 0) {
+        *lag_ns = (double)holder->lag_ns;
         return true;
     }
     *lag_ns = 0;
-    return (doubt->holders[i].flags & CPT_DOUBT_NOT_BEFORE) != 0;
+    return (holder->flags & CPT_DOUBT_NOT_BEFORE) != 0;
 }
 
 /* By how much each moment may be late, and its line with it. */
@@ -197,6 +203,7 @@ static void find_slacks(struct measuring *measuring, bool is_most, double latenc
                                    ? measuring->frames[moment->worker]
                                    : CPT_DAG_NONE;
         const double late = late_ns[i] - (double)moment->at_ns;
+        const unsigned count = is_most ? count_holders(doubt, i) : 0;
 
         if (frame != CPT_DAG_NONE) {
             double *own =
@@ -208,7 +215,7 @@ static void find_slacks(struct measuring *measuring, bool is_most, double latenc
             double lag_ns = (double)doubt->holders[k].lag_ns;
             double *from_ns = &late_ns[doubt->holders[k].from];
 
-            if (!is_most || must_hold(doubt, i, k, &lag_ns)) {
+            if (!is_most || must_hold(&doubt->holders[k], count, &lag_ns)) {
                 *from_ns = least(*from_ns, late_ns[i] - lag_ns);
             }
         }

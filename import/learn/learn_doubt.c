@@ -133,19 +133,9 @@ static void add_others(struct cpti_learn *learn, size_t number)
 {
     const struct learn_node *node = &learn->node;
     const struct learn_event *event = &node->events[number];
-    size_t low = 0;
-    size_t high = node->count;
 
-    while (low < high) { /* the first that ended later */
-        const size_t middle = low + (high - low) / 2;
-
-        if (node->calls[node->ends[middle]].end_ns <= event->at_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t i = low, looked = 0; i-- > 0 && looked < LEARN_NEAR_MAX; looked++) {
+    for (size_t i = cpti_learn_ended(node, event->at_ns), looked = 0;
+         i-- > 0 && looked < LEARN_NEAR_MAX; looked++) {
         const uint32_t call = node->ends[i];
 
         if (cpti_learn_may_hold(node, call, number)) {

@@ -110,6 +110,23 @@ static uint32_t limit_of(const struct learn_node *node, size_t event)
     return number;
 }
 
+size_t cpti_learn_ended(const struct learn_node *node, uint64_t until_ns)
+{
+    size_t low = 0;
+    size_t high = node->count;
+
+    while (low < high) { /* the first that ended later */
+        const size_t middle = low + (high - low) / 2;
+
+        if (node->calls[node->ends[middle]].end_ns <= until_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* The calls before @event that may have held it, the latest ends first. */
 static cpt_status find_held(struct cpti_learn *learn, size_t number)
 {
@@ -121,19 +138,8 @@ static cpt_status find_held(struct cpti_learn *learn, size_t number)
     bool has_limit =
         limit == LEARN_NONE || !had_ended(node, limit, number, event->at_ns);
     cpt_status status = CPT_OK;
-    size_t low = 0;
-    size_t high = node->count;
 
-    while (low < high) { /* the first that ended too late */
-        const size_t middle = low + (high - low) / 2;
-
-        if (node->calls[node->ends[middle]].end_ns <= late_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t i = low, looked = 0;
+    for (size_t i = cpti_learn_ended(node, late_ns), looked = 0;
          i-- > 0 && looked < LEARN_NEAR_MAX && status == CPT_OK; looked++) {
         const uint32_t call = node->ends[i];
 

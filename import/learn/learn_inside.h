@@ -319,6 +319,9 @@ bool cpti_learn_is_beside(const struct learn_class *class, uint32_t from, uint32
 
 cpt_status cpti_learn_events(struct cpti_learn *learn);
 
+/* How many calls had ended by @until_ns: the first of node->ends. */
+size_t cpti_learn_ended(const struct learn_node *node, uint64_t until_ns);
+
 /* Whether the way of a call that no client's span tells of is in the gap before
  * @event. */
 bool cpti_learn_has_wire(const struct learn_node *node, size_t event);

@@ -66,7 +66,10 @@ static cpt_status add(void *context, const struct cpti_kept_graph *graph)
 {
     struct cpti_whatif_set *set = context;
     const struct cpt_dag_shape *shape = &graph->recorded->shape;
-    const uint64_t parts = (uint64_t)shape->node_count + shape->edge_count;
+    const struct cpt_doubt *doubt = graph->recorded->doubt;
+    const uint64_t parts =
+        (uint64_t)shape->node_count + shape->edge_count +
+        (doubt != NULL ? doubt->moment_count + doubt->holder_count : 0);
     cpt_status status = CPT_OK;
 
     if (set->parts_max != 0 && set->part_count + parts > set->parts_max) {

@@ -21,7 +21,7 @@ struct cpti_whatif_set {
     bool by_walk; /* who waited is inferred by a rule that was asked for */
     struct cpti_whatif_inside inside;  /* of inferred requests */
     struct cpti_whatif_inside outside; /* spans that are in no visit of any request */
-    uint64_t parts_max; /* nodes and edges of all requests; 0: no limit */
+    uint64_t parts_max; /* nodes, edges and doubts of all requests; 0: no limit */
     uint64_t part_count;
     uint64_t excess_count;  /* left out at parts_max */
     uint64_t inexact_count; /* the longest path is not the latency */
