@@ -330,7 +330,9 @@ static void test_good_requests(void)
         exchange(&serving, rows[i / 2].text, i % 2 == 1, reply, sizeof(reply));
         CU_ASSERT_EQUAL(count_of(reply, "HTTP/1.1 200 "), 1);
         CU_ASSERT_EQUAL(count_of(reply, rows[i / 2].body), 1);
-        CU_ASSERT_EQUAL(count_of(reply, "HTTP/1.1 "), 2);
+        /* a client that expects 100 gets it where its body is late */
+        CU_ASSERT_EQUAL(count_of(reply, "HTTP/1.1 ") - count_of(reply, "HTTP/1.1 100 "),
+                        2);
         if (count_of(reply, rows[i / 2].body) != 1) {
             (void)fprintf(stderr, "request:\n%s\nreply:\n%s\n", rows[i / 2].text.data,
                           reply);
