@@ -130,16 +130,17 @@ static bool find_shares(struct cpt_whatif_plan *plan,
 
 static struct cpt_doubt doubt_of(const struct cpt_whatif *whatif, size_t request)
 {
+    static const struct cpt_doubt_holder no_holder = {0};
     const struct whatif_request *own = &whatif->requests[request];
 
     if (own->moment_count == 0) {
-        return (struct cpt_doubt){0};
+        return (struct cpt_doubt){.holders = &no_holder};
     }
     return (struct cpt_doubt){.moments = &whatif->moments[own->moment],
                               .moment_count = own->moment_count,
-                              .holders = whatif->holders != NULL /* there is one */
+                              .holders = whatif->holders != NULL
                                              ? &whatif->holders[own->holder]
-                                             : NULL};
+                                             : &no_holder};
 }
 
 int cpt_whatif_has_doubt(const struct cpt_whatif *whatif, size_t request)
