@@ -23,6 +23,12 @@ enum cpti_event_role {
     CPTI_EVENT_CLIENT = 2  /* a call, as its caller saw it */
 };
 
+/* Of an input whose lines do not say it: 1 ms if all its times are whole ms, else 0.
+ * That is known when all of them were added to requests. */
+#define CPTI_RESOLUTION_OPEN UINT64_MAX
+
+enum { CPTI_INPUTS_MAX = 1 << 20 };
+
 /* One event. Bytes are borrowed; empty ones are unknown. */
 struct cpti_event {
     struct cpt_bytes id;      /* what all lines of one request have in common */
@@ -34,8 +40,10 @@ struct cpti_event {
     int64_t begin_ns;      /* since 1970; of a point, its time */
     int64_t end_ns;        /* of a point the same; not before begin_ns */
     uint64_t resolution_ns; /* how far its times may be below the true ones: of a stamp
-                               * in ms 1,000,000; 0: they are exact */
+                               * in ms 1,000,000; 0: they are exact; or
+                               * CPTI_RESOLUTION_OPEN */
     uint64_t row;           /* number of its line in the input, from 1 */
+    uint32_t input;         /* number of the input, below CPTI_INPUTS_MAX */
     uint32_t outer_order;   /* among equal times of one host: as an outer stamp orders
                                * them, else 0; then `row` does */
     unsigned char role;     /* enum cpti_event_role; of an interval */

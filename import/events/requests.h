@@ -3,11 +3,12 @@
 /*
  * requests.h - lines of many hosts and files, joined by request id
  *
- *      events in any order --> parts on disk, by a hash of the id --> requests
+ *      events in any order --> parts, by a hash of the id --> each part joined and
+ *      sorted --> merged --> requests, by the time of their first line, then by id
  *
- * What is added may be larger than memory: above `memory_bytes_max` it lies in private
- * files, unlinked at once. The requests can be gone through as often as is wanted, each
- * time in the same order, which depends on the events, not on the order of adding.
+ * What is added may be larger than memory: above `memory_bytes_max` it lies in a
+ * private file (spill.h). The requests can be gone through as often as is wanted, each
+ * time in the same order, whatever the order of adding was.
  *
  * Threads: one at a time.
  */
@@ -32,21 +33,21 @@ struct cpti_line {
     uint32_t host;    /* of hosts; 0: unknown */
     uint32_t kind;    /* of kinds: a service and a name */
     uint32_t peer;    /* of services; 0: unknown */
-    uint32_t
-        unit; /* number within the request, from 0; lines of one have one service */
+    uint32_t unit;    /* number within the request, from 0; of lines of one service */
     uint32_t resolution_ns; /* at most a second */
-    unsigned char role;     /* enum cpti_event_role */
+    uint32_t input;
+    unsigned char role; /* enum cpti_event_role */
     bool is_interval;
     bool has_unit; /* its line named it; else the unit is that of its service */
 };
 
-/* All that is known of one request. Borrowed until the next call. */
+/* All that is known of one request. Borrowed until the next call. Lines are sorted by
+ * begin_ns; equal ones longest first, then by host, outer order, input and row. They
+ * may be changed in place, as clocks do: the next time they are as they were. */
 struct cpti_request {
     struct cpt_bytes id;
-    struct cpti_line
-        *lines; /* by begin_ns; equal ones longest first, then by host, outer
-                              * order and row; may be changed in place (clocks) */
-    size_t count;
+    struct cpti_line *lines;
+    size_t count;                  /* at least 1 */
     const struct cpt_bytes *units; /* the text of each unit; empty: it has none */
     size_t unit_count;
 };
@@ -57,7 +58,8 @@ enum cpti_names { CPTI_NAMES_SERVICE, CPTI_NAMES_HOST, CPTI_NAMES_KIND, CPTI_NAM
 struct cpti_requests_options {
     const struct cpt_alloc *alloc; /* NULL: malloc's */
     size_t memory_bytes_max;       /* of events; 0: 512 MiB */
-    const char *folder;            /* of the private files; NULL: $TMPDIR or /tmp */
+    int (*open_file)(void); /* the descriptor of a private file, which is closed here;
+                               * -1 with errno. NULL: memory is all there is */
 };
 
 /* What was added and left out. */
@@ -78,13 +80,14 @@ struct cpti_requests *cpti_requests_new(const struct cpti_requests_options *opti
 void cpti_requests_free(struct cpti_requests *requests);
 
 /* Adds an event; one without an id, or with an impossible time, is only counted.
- * CPT_OK; CPT_NO_MEMORY; CPT_IO: the private files cannot be written. */
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT: above memory_bytes_max, without open_file; CPT_IO,
+ * with errno: the private file cannot be written. */
 cpt_status cpti_requests_add(struct cpti_requests *requests,
                              const struct cpti_event *event);
 
 /* Begins to go through, at first or again; nothing can be added any more. Names get
  * their final numbers, in the order of their bytes, so they are the same whatever the
- * order of events was. CPT_OK; CPT_NO_MEMORY; CPT_IO. */
+ * order of events was. CPT_OK; CPT_NO_MEMORY; CPT_LIMIT; CPT_IO. */
 cpt_status cpti_requests_rewind(struct cpti_requests *requests);
 
 /* The next request. CPT_OK; CPT_END; CPT_NO_MEMORY; CPT_IO. */

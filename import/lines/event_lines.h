@@ -30,6 +30,7 @@ struct cpti_event_lines_options {
     cpt_read_fn read;                   /* the bytes of the file, compressed or not */
     void *context;
     const char *name; /* of the file; for which source it is; borrowed */
+    uint32_t input;   /* number of the file, of its events */
 };
 
 /* What was read so far of the file. */

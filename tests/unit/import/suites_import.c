@@ -17,6 +17,8 @@ extern CU_TestInfo cpt_span_clocks_tests[];
 extern CU_TestInfo cpt_span_liars_tests[];
 extern CU_TestInfo cpt_span_explain_tests[];
 extern CU_TestInfo cpt_span_all_tests[];
+extern CU_TestInfo cpt_requests_tests[];
+extern CU_TestInfo cpt_event_lines_tests[];
 extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_formats_tests[];
@@ -40,7 +42,9 @@ CU_SuiteInfo cpt_suites[] = {
     {"span liars", NULL, NULL, NULL, NULL, cpt_span_liars_tests},
     {"span explain", NULL, NULL, NULL, NULL, cpt_span_explain_tests},
     {"span all", NULL, NULL, NULL, NULL, cpt_span_all_tests},
+    {"requests", NULL, NULL, NULL, NULL, cpt_requests_tests},
 #ifdef TEST_WITH_JSON
+    {"lines of events", NULL, NULL, NULL, NULL, cpt_event_lines_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
     {"formats", NULL, NULL, NULL, NULL, cpt_formats_tests},
