@@ -119,9 +119,8 @@ struct cpt_bytes cpti_id_digits(struct cpt_bytes id, char text[CPTI_ID_DIGITS_MA
     if (count > HALF_DIGITS) {
         return id;
     }
-    for (size_t i = 0; i < count; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 15];
+    for (size_t i = 0; i < 2 * count; i++) {
+        text[i] = digits[i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & 15];
     }
     return (struct cpt_bytes){text, 2 * count};
 }
