@@ -15,8 +15,15 @@ struct cpti_learn *cpti_learn_new(const struct cpt_alloc *alloc)
         learn->alloc = alloc;
         learn->classes.entry_bytes = sizeof(struct learn_class);
         learn->hash_max = UINT64_MAX;
+        cpti_learn_few_reset(&learn->few);
+        cpti_learn_few_reset(&learn->few_of_trace);
     }
     return learn;
+}
+
+void cpti_learn_without_doubt(struct cpti_learn *learn)
+{
+    learn->doubt.is_unwanted = true;
 }
 
 void cpti_learn_free(struct cpti_learn *learn)

@@ -48,6 +48,9 @@ struct cpti_learn;
 struct cpti_learn *cpti_learn_new(const struct cpt_alloc *alloc);
 void cpti_learn_free(struct cpti_learn *learn);
 
+/* Before the first trace: none gets a doubt (cpt_doubt.h), which costs time. */
+void cpti_learn_without_doubt(struct cpti_learn *learn);
+
 /* Notes the stamps of @spans, before clocks are put right; the resolution of all of
  * them: at least 1 us. */
 void cpti_learn_stamps(struct cpti_learn *learn, const struct cpti_spans *spans);

@@ -56,18 +56,13 @@ static size_t weight_of(const struct learn_table *table)
     return 1 + table->entry_bytes / ENTRY_BYTES;
 }
 
-cpt_status cpti_learn_entry(struct cpti_learn *learn, struct learn_table *table,
-                            uint64_t key, size_t max, bool may_add, void **entry)
+cpt_status cpti_learn_add(const struct cpt_alloc *alloc, struct learn_table *table,
+                          uint64_t key, size_t max, void **entry)
 {
-    const struct cpt_alloc *alloc = learn->alloc;
-    cpt_status status = CPT_OK;
+    cpt_status status =
+        cpt_alloc_grow(alloc, (void **)&table->entries, &table->capacity,
+                       table->count + 1, max, table->entry_bytes);
 
-    *entry = cpti_learn_find(table, key);
-    if (*entry != NULL || !may_add || table->count == max) {
-        return CPT_OK;
-    }
-    status = cpt_alloc_grow(alloc, (void **)&table->entries, &table->capacity,
-                            table->count + 1, max, table->entry_bytes);
     if (status == CPT_OK && cpti_hash_index_is_full(&table->index, table->count, 3)) {
         status = cpti_hash_index_grow(&table->index, alloc, FIRST_SLOTS, table->count,
                                       hash_at, table);
@@ -77,9 +72,42 @@ cpt_status cpti_learn_entry(struct cpti_learn *learn, struct learn_table *table,
         *entry = learn_at(table, table->count++);
         memset(*entry, 0, table->entry_bytes);
         memcpy(*entry, &key, sizeof key);
-        learn->entry_count += weight_of(table);
     }
     return status;
+}
+
+cpt_status cpti_learn_entry(struct cpti_learn *learn, struct learn_table *table,
+                            uint64_t key, size_t max, bool may_add, void **entry)
+{
+    cpt_status status = CPT_OK;
+
+    *entry = cpti_learn_find(table, key);
+    if (*entry != NULL || !may_add || table->count == max) {
+        return CPT_OK;
+    }
+    status = cpti_learn_add(learn->alloc, table, key, max, entry);
+    learn->entry_count += status == CPT_OK ? weight_of(table) : 0;
+    return status;
+}
+
+void cpti_learn_halve(struct learn_table *table, uint64_t *hash_max,
+                      void (*leave_out)(void *context, void *entry), void *context)
+{
+    size_t kept = 0;
+
+    *hash_max /= 2;
+    for (size_t i = 0; i < table->count; i++) {
+        if (key_of(table, i) <= *hash_max) {
+            memmove(learn_at(table, kept++), learn_at(table, i), table->entry_bytes);
+        } else if (leave_out != NULL) {
+            leave_out(context, learn_at(table, i));
+        }
+    }
+    table->count = kept;
+    cpti_hash_index_reset(&table->index);
+    for (size_t i = 0; i < kept; i++) {
+        cpti_hash_index_put(&table->index, hash_at(table, i), i);
+    }
 }
 
 static void free_table(struct cpti_learn *learn, struct learn_table *table)
@@ -111,28 +139,17 @@ void cpti_learn_leave_out(struct cpti_learn *learn, struct learn_class *class)
     class->is_left_out = true;
 }
 
-/* Leaves out the upper half of the hashes. */
+static void forget(void *context, void *entry)
+{
+    struct cpti_learn *learn = context;
+
+    cpti_learn_leave_out(learn, entry);
+    learn->entry_count -= weight_of(&learn->classes);
+}
+
 static void halve(struct cpti_learn *learn)
 {
-    struct learn_table *classes = &learn->classes;
-    size_t kept = 0;
-
-    learn->hash_max /= 2;
-    for (size_t i = 0; i < classes->count; i++) {
-        struct learn_class *class = learn_at(classes, i);
-
-        if (class->key > learn->hash_max) {
-            cpti_learn_leave_out(learn, class);
-            learn->entry_count -= weight_of(classes);
-        } else {
-            memmove(learn_at(classes, kept++), class, sizeof *class);
-        }
-    }
-    classes->count = kept;
-    cpti_hash_index_reset(&classes->index);
-    for (size_t i = 0; i < kept; i++) {
-        cpti_hash_index_put(&classes->index, hash_at(classes, i), i);
-    }
+    cpti_learn_halve(&learn->classes, &learn->hash_max, forget, learn);
 }
 
 void cpti_learn_bound(struct cpti_learn *learn)

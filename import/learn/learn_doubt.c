@@ -70,7 +70,7 @@ void cpti_learn_doubt_begin(struct cpti_learn *learn)
 {
     learn->doubt.events.count = 0;
     learn->doubt.holders.count = 0;
-    learn->doubt.is_lost = false;
+    learn->doubt.is_lost = learn->doubt.is_unwanted;
 }
 
 /* --- Events of a class that is learnt --- */
@@ -149,7 +149,7 @@ void cpti_learn_doubt_node(struct cpti_learn *learn)
 {
     const struct learn_node *node = &learn->node;
 
-    for (size_t i = 0; i <= node->count; i++) {
+    for (size_t i = 0; i <= node->count && !learn->doubt.is_lost; i++) {
         const struct learn_event *event = &node->events[i];
         const struct learn_fit *fit =
             event->held_count != 0 ? cpti_learn_fit_of(node, i) : NULL;
@@ -185,7 +185,7 @@ void cpti_learn_doubt_walk(struct cpti_learn *learn, const struct cpti_making *m
     uint64_t behind_ns = visit->trace.arrival_ns;
     size_t ended = 0;
 
-    for (size_t i = 0; i <= count; i++) {
+    for (size_t i = 0; i <= count && !learn->doubt.is_lost; i++) {
         const uint64_t at_ns = i < count ? making->calls[starts[i]].call.issue_ns
                                          : visit->trace.response_ns;
 

@@ -10,84 +10,39 @@
 
 #include "cpt/base/utf8.h"
 
-enum { FIRST_SLOTS = 16 };
-
-/* The entries move, so the seed is another address. */
-static uint64_t hash_of(uint64_t key)
+static struct learn_few_class *class_at(const struct learn_few *few, size_t number)
 {
-    static const char seed;
-
-    return cpti_hash_mix(key ^ (uintptr_t)&seed);
+    return learn_at(&few->classes, number);
 }
 
-static uint64_t hash_at(const void *owner, size_t number)
-{
-    return hash_of(((const struct learn_few *)owner)->items[number].key);
-}
-
-static struct learn_few_class *find(const struct learn_few *few, uint64_t key)
-{
-    size_t slot = 0;
-
-    if (few->index.slot_count == 0) {
-        return NULL;
-    }
-    slot = cpti_hash_index_first(&few->index, hash_of(key));
-    while (few->index.slots[slot] != 0 &&
-           few->items[few->index.slots[slot] - 1].key != key) {
-        slot = cpti_hash_index_next(&few->index, slot);
-    }
-    return few->index.slots[slot] != 0 ? &few->items[few->index.slots[slot] - 1] : NULL;
-}
-
-static bool is_counted(const struct learn_few *few, uint64_t key)
-{
-    return key <= UINT64_MAX >> few->halvings;
-}
-
-/* Forgets the classes with a hash in the upper half. */
 static void halve(struct learn_few *few)
 {
-    size_t kept = 0;
-
-    few->halvings++;
-    cpti_hash_index_reset(&few->index);
-    for (size_t i = 0; i < few->count; i++) {
-        if (is_counted(few, few->items[i].key)) {
-            few->items[kept] = few->items[i];
-            cpti_hash_index_put(&few->index, hash_of(few->items[kept].key), kept);
-            kept++;
-        }
-    }
-    few->count = kept;
+    cpti_learn_halve(&few->classes, &few->hash_max, NULL, NULL);
 }
 
 /* Adds the events of @class. */
 static cpt_status add(const struct cpt_alloc *alloc, struct learn_few *few,
                       const struct learn_few_class *class)
 {
-    struct learn_few_class *found = find(few, class->key);
+    struct learn_few_class *found = cpti_learn_find(&few->classes, class->key);
     cpt_status status = CPT_OK;
+    void *entry = NULL;
 
     if (found != NULL) {
         found->events += class->events;
         return CPT_OK;
     }
-    while (few->count == CPTI_LEARN_FEW_CLASSES_MAX && is_counted(few, class->key)) {
+    while (few->classes.count == CPTI_LEARN_FEW_CLASSES_MAX &&
+           class->key <= few->hash_max) {
         halve(few);
     }
-    if (!is_counted(few, class->key)) {
+    if (class->key > few->hash_max) {
         return CPT_OK;
     }
-    status = cpt_alloc_grow(alloc, (void **)&few->items, &few->capacity, few->count + 1,
-                            CPTI_LEARN_FEW_CLASSES_MAX, sizeof *few->items);
-    if (status == CPT_OK && cpti_hash_index_is_full(&few->index, few->count, 3)) {
-        status = cpti_hash_index_grow(&few->index, alloc, FIRST_SLOTS, few->count,
-                                      hash_at, few);
-    }
+    status = cpti_learn_add(alloc, &few->classes, class->key,
+                            CPTI_LEARN_FEW_CLASSES_MAX, &entry);
     if (status == CPT_OK) {
-        few->items[few->count] = *class;
-        cpti_hash_index_put(&few->index, hash_of(class->key), few->count++);
+        memcpy(entry, class, sizeof *class);
     }
     return status;
 }
@@ -116,17 +71,18 @@ cpt_status cpti_learn_few_add(const struct cpti_learn *learn, struct learn_few *
 
 void cpti_learn_few_reset(struct learn_few *few)
 {
-    if (few->count != 0) {
-        few->count = 0;
-        cpti_hash_index_reset(&few->index);
+    few->classes.entry_bytes = sizeof(struct learn_few_class);
+    if (few->classes.count != 0) {
+        few->classes.count = 0;
+        cpti_hash_index_reset(&few->classes.index);
     }
-    few->halvings = 0;
+    few->hash_max = UINT64_MAX;
 }
 
 void cpti_learn_few_deinit(const struct cpti_learn *learn, struct learn_few *few)
 {
-    cpt_alloc_free(learn->alloc, few->index.slots);
-    cpt_alloc_free(learn->alloc, few->items);
+    cpt_alloc_free(learn->alloc, few->classes.index.slots);
+    cpt_alloc_free(learn->alloc, few->classes.entries);
 }
 
 cpt_status cpti_learn_count_few(struct cpti_learn *learn)
@@ -135,11 +91,11 @@ cpt_status cpti_learn_count_few(struct cpti_learn *learn)
     struct learn_few *all = &learn->few;
     cpt_status status = CPT_OK;
 
-    while (all->halvings < own->halvings) {
+    while (all->hash_max > own->hash_max) {
         halve(all);
     }
-    for (size_t i = 0; i < own->count && status == CPT_OK; i++) {
-        status = add(learn->alloc, all, &own->items[i]);
+    for (size_t i = 0; i < own->classes.count && status == CPT_OK; i++) {
+        status = add(learn->alloc, all, class_at(own, i));
     }
     return status;
 }
@@ -167,12 +123,12 @@ size_t cpti_learn_few_list(const struct cpti_learn *learn,
     const struct learn_few_class *before = NULL;
     size_t count = 0;
 
-    *is_all = few->halvings == 0;
-    for (; count < max && count < few->count; count++) {
+    *is_all = few->hash_max == UINT64_MAX;
+    for (; count < max && count < few->classes.count; count++) {
         const struct learn_few_class *first = NULL;
 
-        for (size_t i = 0; i < few->count; i++) {
-            const struct learn_few_class *one = &few->items[i];
+        for (size_t i = 0; i < few->classes.count; i++) {
+            const struct learn_few_class *one = class_at(few, i);
 
             if ((before == NULL || is_first(before, one)) &&
                 (first == NULL || is_first(one, first))) {

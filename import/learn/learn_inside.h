@@ -206,7 +206,8 @@ struct learn_list {
 /* The events of a trace, visit by visit, and the moments that they become. */
 struct learn_doubt {
     struct learn_list events, holders;
-    bool is_lost; /* some of them, without memory or at the limit */
+    bool is_unwanted;
+    bool is_lost; /* some of them, without memory or at the limit; or all: unwanted */
     struct cpt_doubt_moment *moments;
     size_t moment_capacity;
     struct cpt_doubt_holder *made;
@@ -222,13 +223,11 @@ struct learn_few_class {
     char name[LEARN_FEW_NAME_BYTES];
 };
 
-/* Classes of which too little is known; those with a hash above 2^64 / 2^halvings are
- * not counted. */
+/* Classes of which too little is known; those with a hash above the largest are not
+ * counted. */
 struct learn_few {
-    struct cpti_hash_index index;
-    struct learn_few_class *items;
-    size_t count, capacity;
-    unsigned halvings;
+    struct learn_table classes;
+    uint64_t hash_max;
 };
 
 struct cpti_learn {
@@ -259,6 +258,16 @@ enum learn_pass { LEARN_COUNT, LEARN_ROWS, LEARN_FILL };
 cpt_status cpti_learn_entry(struct cpti_learn *learn, struct learn_table *table,
                             uint64_t key, size_t max, bool may_add, void **entry);
 void *cpti_learn_find(const struct learn_table *table, uint64_t key);
+
+/* Adds one that is not there yet, of zeros behind its key, to a table that counts for
+ * no limit of all of them. CPT_OK; CPT_LIMIT; CPT_NO_MEMORY. */
+cpt_status cpti_learn_add(const struct cpt_alloc *alloc, struct learn_table *table,
+                          uint64_t key, size_t max, void **entry);
+
+/* Halves *@hash_max and leaves out the entries whose key is above it, of which
+ * @leave_out, unless it is NULL, frees what they have. */
+void cpti_learn_halve(struct learn_table *table, uint64_t *hash_max,
+                      void (*leave_out)(void *context, void *entry), void *context);
 
 static inline void *learn_at(const struct learn_table *table, size_t number)
 {

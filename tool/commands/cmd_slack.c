@@ -582,6 +582,7 @@ static int run(const struct cpti_arguments *arguments)
                                    .file_count = arguments->operand_count,
                                    .wanted = cpti_value(arguments, "trace"),
                                    .by_walk = cpti_kept_by_walk(arguments),
+                                   .doubts = true,
                                    .visit = add_graph,
                                    .context = &slack}};
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);

@@ -99,6 +99,7 @@ struct cpti_kept_options {
     bool
         takes_all; /* the visitor selects: also forced ones and fragments are visited */
     bool by_walk;  /* who waited is inferred by the walk's rule, not learnt */
+    bool doubts;   /* recorded->doubt is wanted, where who waited is learnt */
     const char *by; /* the attribute that tells requests apart; NULL: none */
     cpti_kept_fn visit;
     /* Takes the name of each span that is no task, as it is within an operation, and

@@ -381,6 +381,9 @@ struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *opti
         kept->learn = cpti_learn_new(NULL);
         kept->waiting = cpti_kept_traces_new();
     }
+    if (kept->learn != NULL && !options->doubts) {
+        cpti_learn_without_doubt(kept->learn);
+    }
     if (kept->spans != NULL) {
         cpti_spans_watch_inside(kept->spans, options->inside, options->context);
     }

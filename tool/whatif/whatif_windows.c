@@ -173,6 +173,7 @@ static int read_window(struct cpti_windows *windows, unsigned side)
                                               .file_count =
                                                   check->options.file_count[side],
                                               .by_walk = check->options.by_walk,
+                                              .doubts = side == CPTI_BASE,
                                               .selection = check->options.selection,
                                               .visit = add,
                                               .context = windows};

@@ -387,6 +387,7 @@ struct seen {
     uint64_t hash; /* of all nodes and edges */
     uint64_t longest_ns;
     unsigned evidence;
+    bool has_doubt;
 };
 
 static uint64_t mixed(uint64_t hash, uint64_t number)
@@ -408,6 +409,7 @@ static cpt_status look(void *context, const struct cpt_dag *dag,
     CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
     seen->longest_ns = cpt_dag_latency_ns(dag);
     seen->evidence = recorded->evidence;
+    seen->has_doubt = recorded->doubt != NULL;
     for (uint32_t i = 0; i < shape->node_count; i++) {
         const struct cpt_dag_line *line = &recorded->lines[recorded->node_lines[i]];
         const struct cpt_dag_name *name = &recorded->frames[shape->nodes[i].frame];
@@ -430,8 +432,8 @@ static cpt_status look(void *context, const struct cpt_dag *dag,
 }
 
 /* All requests as dags, learnt in the order of @step. */
-static void see_all(const struct requests *all, int step, struct seen seen[TRACES],
-                    struct cpti_spans_cut cuts[TRACES])
+static void see_all(const struct requests *all, int step, bool doubts,
+                    struct seen seen[TRACES], struct cpti_spans_cut cuts[TRACES])
 {
     struct cpti_learn *learn = cpti_learn_new(NULL);
     struct cpti_spans *spans = cpti_spans_new(NULL);
@@ -440,6 +442,9 @@ static void see_all(const struct requests *all, int step, struct seen seen[TRACE
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(learn);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spans);
+    if (!doubts) {
+        cpti_learn_without_doubt(learn);
+    }
     while (!is_learnt) {
         pass(learn, spans, all, step);
         CU_ASSERT_EQUAL_FATAL(cpti_learn_next(learn, &is_learnt), CPT_OK);
@@ -495,10 +500,13 @@ static void test_traces_are_what_was_recorded(void)
         for (int k = 0; k < TRACES; k++) {
             make(&all.items[k], &random, (unsigned)(i % 5) * 25);
         }
-        see_all(&all, 1, seen, cuts);
-        see_all(&all, 5, again, cuts);
+        see_all(&all, 1, true, seen, cuts);
+        see_all(&all, 5, false, again, cuts);
         for (int k = 0; k < TRACES; k++) {
             const bool is_same = seen[k].hash == again[k].hash;
+
+            CU_ASSERT_TRUE(seen[k].has_doubt);
+            CU_ASSERT_FALSE(again[k].has_doubt);
 
             if (!is_recorded(&all.items[k], &seen[k], &cuts[k]) || !is_same) {
                 (void)printf("case %d, request %d%s\n", i, k,
