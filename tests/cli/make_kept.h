@@ -119,4 +119,29 @@ static inline cpt_status set_evidence(struct cpt_path *path, struct cpt_record *
     return status == CPT_OK ? cpt_path_append_ns(path, entry, 1000000) : status;
 }
 
+/* Three of four were made from event logs; these are learnt, and take longer. */
+enum { EVENTS_REQUESTS = 40 };
+
+static inline cpt_status set_events(struct cpt_path *path, struct cpt_record *record,
+                                    unsigned index)
+{
+    static struct cpt_attribute attributes[] = {
+        {{"cpt.evidence", 12}, CPT_ATTRIBUTE_TEXT, {.text = {"learnt", 6}}},
+        {{"cpt.source", 10}, CPT_ATTRIBUTE_TEXT, {.text = {"events", 6}}},
+        {{"user", 4}, CPT_ATTRIBUTE_TEXT, {.text = {"", 0}}}};
+    const int is_of_events = index % 4 != 0;
+    uint32_t entry = 0;
+    cpt_status status;
+
+    attributes[2].value.text = cpt_bytes_of(index % 8 < 4 ? "even" : "odd");
+    record->attributes = is_of_events ? attributes : attributes + 2;
+    record->attribute_count = is_of_events ? 3 : 1;
+    cpt_path_reset(path);
+    status = cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0, &entry);
+    return status == CPT_OK ? cpt_path_append_ns(path, entry,
+                                                 (is_of_events ? 3000000 : 1000000) +
+                                                     index * UINT64_C(1000))
+                            : status;
+}
+
 #endif

@@ -726,7 +726,8 @@ static int make_simple(struct maker *maker, const char *variant)
            MAKE(planted) || MAKE(unsound) || EACH(kept, KEPT_REQUESTS) ||
            EACH(heavy, HEAVY_REQUESTS) || EACH(minutes, MINUTES_REQUESTS) ||
            EACH(users, USERS_REQUESTS) || EACH(visits, VISITS_REQUESTS) ||
-           EACH(some_visits, VISITS_REQUESTS) || EACH(evidence, EVIDENCE_REQUESTS);
+           EACH(some_visits, VISITS_REQUESTS) || EACH(events, EVENTS_REQUESTS) ||
+           EACH(evidence, EVIDENCE_REQUESTS);
 #undef MAKE
 #undef EACH
 }

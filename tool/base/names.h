@@ -25,6 +25,11 @@
  * recorded, or, if the path is approximate, inferred. */
 #define CPTI_EVIDENCE_ATTRIBUTE "cpt.evidence"
 
+/* Of what a record was made, if its request was not traced: "events" are lines of event
+ * logs. */
+#define CPTI_SOURCE_ATTRIBUTE "cpt.source"
+#define CPTI_SOURCE_EVENTS    "events"
+
 /* The format of the count of a tree's requests with such a word; "recorded" has none:
  * it has the rest. */
 #define CPTI_EVIDENCE_COUNT "evidence_%s"

@@ -11,7 +11,7 @@
 #include "tool/base/output.h"
 #include "tool/table/sheet.h"
 #include "tool/depot/depot.h"
-#include "tool/log/log_output.h"
+#include "tool/base/log_output.h"
 #include "tool/requests/stream.h"
 #include "tool/requests/workers.h"
 #include "tool/print/record_print.h"

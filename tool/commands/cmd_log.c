@@ -12,7 +12,7 @@
 #include "tool/table/largest.h"
 #include "tool/log/log_check.h"
 #include "tool/log/graph_check.h"
-#include "tool/log/log_output.h"
+#include "tool/base/log_output.h"
 #include "tool/requests/log_untraced.h"
 #include "tool/requests/log_sample.h"
 #include "tool/requests/stream.h"
@@ -429,6 +429,7 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection->includes_forced = 1; /* only now: percentiles are of the others */
     selection->includes_fragments = 1;
+    selection->events = CPTI_EVENTS_TAKEN;
     status = run_files(&command, arguments);
     if (status == CPTI_EXIT_DONE) {
         say_none(&command, arguments);

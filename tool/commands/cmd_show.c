@@ -240,6 +240,7 @@ static int read_options(struct show_command *command,
     status = CPTI_THEN(status, cpti_capped_option(arguments, &command->bytes_max));
     selection->includes_forced = 1; /* only now: percentiles are of the others */
     selection->includes_fragments = 1;
+    selection->events = CPTI_EVENTS_TAKEN;
     command->is_slowest = cpti_has(arguments, "slowest");
     command->trace = cpti_value(arguments, "trace");
     if (status == CPTI_EXIT_DONE && command->trace != NULL &&

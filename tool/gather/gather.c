@@ -243,7 +243,8 @@ static const char *left_text(const struct cpt_tree *tree, char text[CPTI_LEFT_BY
     const struct cpti_fold_counts counts = {
         .forced_count = cpt_tree_count_find(tree, "forced_excluded"),
         .fragment_count = cpt_tree_count_find(tree, "fragments_excluded"),
-        .local_root_count = cpt_tree_count_find(tree, "local_root_excluded")};
+        .local_root_count = cpt_tree_count_find(tree, "local_root_excluded"),
+        .events_count = cpt_tree_count_find(tree, "events_excluded")};
 
     return cpti_fold_left_text(&counts, text);
 }
@@ -441,7 +442,8 @@ struct cpti_gather_share cpti_gather_share(const struct cpti_gather *gather)
         whole = (double)cpti_parts_records(tree) -
                 (double)cpt_tree_count_find(tree, "forced_excluded") -
                 (double)cpt_tree_count_find(tree, "fragments_excluded") -
-                (double)cpt_tree_count_find(tree, "local_root_excluded");
+                (double)cpt_tree_count_find(tree, "local_root_excluded") -
+                (double)cpt_tree_count_find(tree, "events_excluded");
         whole = fmax(whole, chosen);
     }
     share.records = whole > 0 ? chosen / whole : 1;

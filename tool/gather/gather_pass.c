@@ -11,7 +11,7 @@
 #include "tool/base/files.h"
 #include "tool/base/output.h"
 #include "tool/gather/gather_store.h"
-#include "tool/requests/population.h"
+#include "tool/gather/population.h"
 #include "tool/requests/stream.h"
 #include "wire/cpt_log.h"
 
@@ -43,8 +43,11 @@ static int refuse_pipe(const char *path, const char *percentile)
 static enum cpti_selected selects(struct cpti_selection *selection,
                                   const struct cpt_record *record)
 {
-    return cpti_selection_is_population(selection, record) ? CPTI_SELECTED
-                                                           : CPTI_NOT_SELECTED;
+    const enum cpti_selected selected = cpti_selection_counts(selection, record);
+
+    return selected == CPTI_SELECTED && selection->scratch.is_decoded < 0
+               ? CPTI_NOT_SELECTED
+               : selected;
 }
 
 static enum cpti_needs needs(void *context, struct cpti_request *request)
@@ -88,16 +91,6 @@ static void drop(void *part)
 }
 
 /* --- The pass --- */
-
-/* Has no part in the population, or may be a log after all. */
-static void meet_other(void *context, struct cpti_fold *folds, struct cpti_input *input,
-                       struct cpti_outcome *outcome)
-{
-    (void)context;
-    (void)folds;
-    outcome->is_log = input->kind == CPTI_INPUT_OTHER;
-    outcome->is_usable = true;
-}
 
 static bool has_store(const char *const *paths, size_t path_count)
 {
@@ -160,7 +153,7 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
                                  .thread_count = thread_count,
                                  .seen_max = selections[0]->seen_max,
                                  .is_quiet = true,
-                                 .other = meet_other};
+                                 .other = cpti_stream_pass_over};
     int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < count; i++) {

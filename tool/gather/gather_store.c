@@ -19,7 +19,7 @@
 #include "tool/gather/gather_store.h"
 
 #include "tool/gather/gather.h"
-#include "tool/requests/population.h"
+#include "tool/gather/population.h"
 #include "tool/requests/stream.h"
 #include "tool/base/files.h"
 #include "tool/base/output.h"

@@ -322,7 +322,8 @@ static cpt_status note_again(struct cpt_tree *tree)
 static uint64_t left_out(const struct cpt_tree *tree)
 {
     static const char *const keys[] = {"forced_excluded", "fragments_excluded",
-                                       "local_root_excluded", "duplicates"};
+                                       "local_root_excluded", "events_excluded",
+                                       "duplicates"};
     uint64_t count = 0;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {

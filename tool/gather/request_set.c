@@ -40,6 +40,11 @@ static void tell_left(const struct cpti_request_set *set)
                   "lost; --include-fragments takes them",
                   set->what, set->fold.counts.fragment_count);
     }
+    if (set->fold.counts.events_count > 0) {
+        cpti_warn("%s: %" PRIu64 " records of event logs are left out, as there are "
+                  "others; --evidence takes them",
+                  set->what, set->fold.counts.events_count);
+    }
     if (set->fold.counts.duplicate_count > 0) {
         cpti_warn("%s: %" PRIu64 " records were given before, and do not count again",
                   set->what, set->fold.counts.duplicate_count);

@@ -6,7 +6,7 @@
 #include "tool/base/files.h"
 #include "tool/base/folders.h"
 #include "tool/base/output.h"
-#include "tool/log/log_output.h"
+#include "tool/base/log_output.h"
 #include "tool/log/graph_visits.h"
 #include "tool/requests/kept_graphs.h"
 #include "tool/log/span_records.h"

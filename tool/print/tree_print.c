@@ -77,6 +77,7 @@ static void print_selection(const struct cpt_tree *tree)
     const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
     const uint64_t fragments = cpt_tree_count_find(tree, "fragments_excluded");
     const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
+    const uint64_t events = cpt_tree_count_find(tree, "events_excluded");
     const uint64_t skipped = cpti_parts_skipped(tree);
     const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
     const uint64_t unchecked = cpt_tree_count_find(tree, "duplicates_unchecked");
@@ -96,6 +97,9 @@ static void print_selection(const struct cpt_tree *tree)
     }
     if (roots != 0) {
         (void)printf("; %" PRIu64 " of inner services' own left out", roots);
+    }
+    if (events != 0) {
+        (void)printf("; %" PRIu64 " of event logs left out", events);
     }
     if (duplicates != 0) {
         (void)printf("; %" PRIu64 " duplicates left out", duplicates);
@@ -293,6 +297,10 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
                        cpt_tree_count_find(tree, "fragments_excluded"));
     cpti_json_unsigned(json, "local_root_excluded",
                        cpt_tree_count_find(tree, "local_root_excluded"));
+    if (cpt_tree_count_find(tree, "events_excluded") != 0) {
+        cpti_json_unsigned(json, "events_excluded",
+                           cpt_tree_count_find(tree, "events_excluded"));
+    }
     cpti_json_unsigned(json, "duplicates", cpt_tree_count_find(tree, "duplicates"));
     cpti_json_unsigned(json, "duplicates_unchecked",
                        cpt_tree_count_find(tree, "duplicates_unchecked"));

@@ -7,6 +7,7 @@
 #include "tool/requests/log_follow.h"
 #include "tool/requests/log_merge.h"
 #include "tool/requests/log_sample.h"
+#include "tool/requests/pieces.h"
 #include "tool/requests/seen.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
@@ -19,15 +20,17 @@
 
 void cpti_fold_count_left(struct cpti_fold_counts *counts, enum cpti_selected selected)
 {
+    counts->selected_count += selected == CPTI_SELECTED;
     counts->forced_count += selected == CPTI_FORCED_EXCLUDED;
     counts->fragment_count += selected == CPTI_FRAGMENT_EXCLUDED;
+    counts->events_count += selected == CPTI_EVENTS_EXCLUDED;
     counts->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
 }
 
 const char *cpti_fold_left_text(const struct cpti_fold_counts *counts,
                                 char text[CPTI_LEFT_BYTES])
 {
-    enum { EACH = CPTI_LEFT_BYTES / 3 };
+    enum { EACH = CPTI_LEFT_BYTES / 4 };
     const struct {
         uint64_t count;
         const char *what;
@@ -35,6 +38,7 @@ const char *cpti_fold_left_text(const struct cpti_fold_counts *counts,
         {counts->forced_count, "forced left out, see --include-forced"},
         {counts->fragment_count, "fragments left out, see --include-fragments"},
         {counts->local_root_count, "of inner services' own left out, see --entry"},
+        {counts->events_count, "of event logs left out, see --evidence"},
     };
     size_t at = 0;
 
@@ -81,12 +85,19 @@ struct passage {
     struct cpti_seen_mark mark; /* of the record at hand */
     bool has_mark;
     bool is_ended; /* by a fold */
+    bool is_once;  /* the log cannot be read again */
 };
 
-/* Whether @record counts for @fold, which counts it. */
-static bool is_selected(struct cpti_fold *fold, const struct cpt_record *record)
+/* Whether @record counts for @fold, which counts it, or why not. */
+static enum cpti_selected select_for(struct cpti_fold *fold,
+                                     const struct cpt_record *record)
 {
     enum cpti_selected selected = CPTI_SELECTED;
+
+    if (fold->reading != CPTI_READING_ALL &&
+        (fold->reading == CPTI_READING_NOTHING || !cpti_is_of_events(record))) {
+        return CPTI_NOT_SELECTED;
+    }
 
     if (fold->selects != NULL) {
         selected = fold->selects(fold->selection, record);
@@ -96,9 +107,11 @@ static bool is_selected(struct cpti_fold *fold, const struct cpt_record *record)
     if (fold->counts_all) {
         count_whole(fold, record, selected == CPTI_SELECTED);
     }
-    fold->counts.record_count++;
-    cpti_fold_count_left(&fold->counts, selected);
-    return selected == CPTI_SELECTED;
+    if (fold->reading == CPTI_READING_ALL) {
+        fold->counts.record_count++;
+        cpti_fold_count_left(&fold->counts, selected);
+    }
+    return selected;
 }
 
 /* Whether the record of @request, which counts for the fold @index, was not counted
@@ -175,9 +188,12 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     request.walk = walk;
     passage->has_mark = false;
     for (size_t i = 0; i < stream->fold_count && exit_status == CPTI_EXIT_DONE; i++) {
-        if (is_selected(&stream->folds[i], record)) {
+        if (select_for(&stream->folds[i], record) == CPTI_SELECTED) {
             exit_status = offer(passage, i, &request);
         }
+    }
+    if (passage->is_once) {
+        exit_status = CPTI_THEN(exit_status, cpti_stream_keep(stream, &request));
     }
     passage->is_ended = exit_status != CPTI_EXIT_DONE;
     return exit_status;
@@ -239,7 +255,8 @@ static void read_log(struct cpti_stream *stream, struct cpti_input *input,
                      const struct cpt_log_part *part, struct cpti_outcome *outcome)
 {
     struct cpti_selection *selections[CPTI_FOLDS_MAX] = {NULL};
-    struct passage passage = {.stream = stream};
+    struct passage passage = {.stream = stream,
+                              .is_once = !cpti_is_regular(input->path)};
     struct cpti_log_walk walk = walk_of(stream, &passage, selections);
     uint64_t skipped_count;
     int status;
@@ -249,8 +266,10 @@ static void read_log(struct cpti_stream *stream, struct cpti_input *input,
     status = cpti_log_walk(&walk);
     skipped_count = walk.skipped_count + walk.lost_count;
     for (size_t i = 0; i < stream->fold_count; i++) {
-        stream->folds[i].counts.record_count += walk.passed_count;
         stream->folds[i].counts.skipped_count += skipped_count;
+        if (stream->folds[i].reading == CPTI_READING_ALL) {
+            stream->folds[i].counts.record_count += walk.passed_count;
+        }
     }
     stream->record_count += walk.record_count + walk.passed_count;
     if (stream->end != NULL) {
@@ -365,6 +384,12 @@ static int read_each(struct cpti_stream *stream, struct cpti_outcome *outcomes,
             break;
         }
     }
+    if (*is_usable) {
+        const int again = cpti_stream_repeat(stream);
+
+        *is_usable = again == CPTI_EXIT_DONE;
+        status = cpti_exit_last(status, again);
+    }
     return status;
 }
 
@@ -400,6 +425,7 @@ int cpti_stream_run(struct cpti_stream *stream, bool *is_usable)
         status = stream->in_time_order ? read_in_order(stream)
                                        : read_each(stream, outcomes, is_usable);
     }
+    cpti_stream_keep_end(stream);
     cpti_seen_free(stream->seen);
     stream->seen = NULL;
     if (stream->outcomes == NULL) {

@@ -19,6 +19,10 @@
  * record are not the same in all bytes, or there are too many records to compare
  * (seen.h), one thread reads all again, and the first record in their order counts. So
  * take() prints nothing unless there is one thread.
+ *
+ * Records that were made from event logs are left out where a selection has others
+ * (cpti_selection.events). A fold that has met nothing else gets them in a second
+ * reading, in silence; what a pipe had of them lies in a private file until then.
  */
 #ifndef CPTI_CLI_STREAM_H
 #define CPTI_CLI_STREAM_H
@@ -51,6 +55,13 @@ struct cpti_request {
     struct cpti_log_walk *walk; /* where it was met; NULL: it is of the sample */
 };
 
+/* Which records a fold is offered. */
+enum cpti_reading {
+    CPTI_READING_ALL,
+    CPTI_READING_EVENTS, /* those made from event logs, as it has met no others */
+    CPTI_READING_NOTHING /* it has all */
+};
+
 /* What a fold needs of a request that is selected. */
 enum cpti_needs {
     CPTI_NEEDS_PATH,   /* a record without a valid one is skipped as damaged */
@@ -62,8 +73,10 @@ enum cpti_needs {
 struct cpti_fold_counts {
     uint64_t record_count;
     uint64_t skipped_count; /* damaged */
-    uint64_t forced_count;  /* left out */
+    uint64_t selected_count;
+    uint64_t forced_count; /* left out */
     uint64_t fragment_count;
+    uint64_t events_count;
     uint64_t local_root_count;
     uint64_t duplicate_count; /* selected, but counted before */
     uint64_t unchecked_count; /* selected, and not compared with all others */
@@ -96,6 +109,7 @@ struct cpti_fold {
     bool counts_once; /* each record, however often it was given */
     bool counts_all;  /* also what the terms of its selection choose from */
     bool is_sampled;  /* it takes the sample of its selection: see cpti_fold_drawn() */
+    unsigned reading; /* enum cpti_reading */
 
     struct cpti_fold_counts counts; /* out */
     struct cpti_sample sample;      /* out; the caller inits and deinits it */
@@ -144,6 +158,7 @@ struct cpti_stream {
     struct cpti_outcome *outcomes; /* out: by path, unless NULL */
 
     struct cpti_seen *seen;
+    void *kept;            /* of pipes: records made from event logs */
     uint64_t record_count; /* of the logs before this one */
 };
 
@@ -166,12 +181,16 @@ enum cpti_needs cpti_needs_record(void *context, struct cpti_request *request);
 void cpti_fold_sample(struct cpti_fold *fold, uint64_t seed);
 int cpti_fold_drawn(struct cpti_fold *fold);
 
+/* A stream's other() that leaves out all that is no log. */
+void cpti_stream_pass_over(void *context, struct cpti_fold *folds,
+                           struct cpti_input *input, struct cpti_outcome *outcome);
+
 /* Counts why a record, which is counted elsewhere, does not count. */
 void cpti_fold_count_left(struct cpti_fold_counts *counts, enum cpti_selected selected);
 
 /* Says in @text what was left out for its kind, "; 3 forced left out, see …"; empty:
  * none was. Returns @text. */
-enum { CPTI_LEFT_BYTES = 3 * 80 };
+enum { CPTI_LEFT_BYTES = 4 * 80 };
 const char *cpti_fold_left_text(const struct cpti_fold_counts *counts,
                                 char text[CPTI_LEFT_BYTES]);
 

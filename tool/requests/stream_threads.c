@@ -98,8 +98,10 @@ static void join_counts(struct cpti_fold_counts *counts,
 {
     counts->record_count += from->record_count;
     counts->skipped_count += from->skipped_count;
+    counts->selected_count += from->selected_count;
     counts->forced_count += from->forced_count;
     counts->fragment_count += from->fragment_count;
+    counts->events_count += from->events_count;
     counts->local_root_count += from->local_root_count;
     counts->duplicate_count += from->duplicate_count;
     counts->unchecked_count += from->unchecked_count;
@@ -245,9 +247,7 @@ static int read_pieces(struct cpti_stream *stream, size_t thread_count,
     return status;
 }
 
-/* Whether all inputs can be read again: logs of which one is a pipe are read once, in
- * their order. */
-static bool are_regular(const struct cpti_stream *stream)
+bool cpti_stream_is_regular(const struct cpti_stream *stream)
 {
     for (size_t i = 0; i < stream->path_count; i++) {
         if (!cpti_is_store(stream->paths[i]) && !cpti_is_regular(stream->paths[i])) {
@@ -258,7 +258,7 @@ static bool are_regular(const struct cpti_stream *stream)
 }
 
 /* Whether one thread has to meet all requests: for a sample, or as a fold is not one
- * that several can share. */
+ * that several can share. Logs of which one is a pipe are read once, in their order. */
 static bool needs_one_thread(const struct cpti_stream *stream)
 {
     for (size_t i = 0; i < stream->fold_count; i++) {
@@ -266,7 +266,8 @@ static bool needs_one_thread(const struct cpti_stream *stream)
             return true;
         }
     }
-    return stream->seen != NULL && !are_regular(stream);
+    return (stream->seen != NULL || cpti_stream_may_repeat(stream)) &&
+           !cpti_stream_is_regular(stream);
 }
 
 /* If a piece of a log is broken, all is read again with whole inputs for pieces, and

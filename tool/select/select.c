@@ -93,6 +93,13 @@ static int report_error(const char *option, struct cpt_bytes text,
     return cpti_expression_refused(what, text, error);
 }
 
+static bool is_of_attribute(const struct cpti_expression *expression, size_t test,
+                            const char *key)
+{
+    return expression->tests[test].subject == CPTI_SUBJECT_ATTRIBUTE &&
+           cpt_bytes_equal(cpti_expression_key(expression, test), cpt_bytes_of(key));
+}
+
 static int add_term(struct cpti_selection *selection, const char *option,
                     struct cpt_bytes text)
 {
@@ -113,9 +120,10 @@ static int add_term(struct cpti_selection *selection, const char *option,
             selection->includes_local_roots = true;
         }
         selection->includes_fragments |=
-            test->subject == CPTI_SUBJECT_ATTRIBUTE &&
-            cpt_bytes_equal(cpti_expression_key(expression, i),
-                            cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE));
+            is_of_attribute(expression, i, CPTI_FRAGMENT_ATTRIBUTE);
+        if (is_of_attribute(expression, i, CPTI_SOURCE_ATTRIBUTE)) {
+            selection->events = CPTI_EVENTS_TAKEN;
+        }
     }
     selection->is_random_only = cpti_expression_requires_random(expression);
     return CPTI_EXIT_DONE;
@@ -154,6 +162,7 @@ static void read_evidence(struct cpti_selection *selection, const char *level)
         if (strcmp(level, cpt_evidence_word(i)) == 0) {
             selection->has_evidence = true;
             selection->evidence = i;
+            selection->events = CPTI_EVENTS_TAKEN;
         }
     }
 }
@@ -263,6 +272,15 @@ bool cpti_is_fragment(const struct cpt_record *record)
     return cpt_record_attribute(record, cpt_bytes_of(CPTI_FRAGMENT_ATTRIBUTE)) != NULL;
 }
 
+bool cpti_is_of_events(const struct cpt_record *record)
+{
+    const struct cpt_attribute *source =
+        cpt_record_attribute(record, cpt_bytes_of(CPTI_SOURCE_ATTRIBUTE));
+
+    return source != NULL && source->type == CPT_ATTRIBUTE_TEXT &&
+           cpt_bytes_equal(source->value.text, cpt_bytes_of(CPTI_SOURCE_EVENTS));
+}
+
 unsigned cpti_evidence_of(const struct cpt_record *record, unsigned path_flags)
 {
     const struct cpt_attribute *told =
@@ -306,8 +324,11 @@ enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
     if (record->is_forced && !selection->includes_forced) {
         return CPTI_FORCED_EXCLUDED;
     }
-    return !selection->includes_fragments && cpti_is_fragment(record)
-               ? CPTI_FRAGMENT_EXCLUDED
+    if (!selection->includes_fragments && cpti_is_fragment(record)) {
+        return CPTI_FRAGMENT_EXCLUDED;
+    }
+    return selection->events != CPTI_EVENTS_TAKEN && cpti_is_of_events(record)
+               ? CPTI_EVENTS_EXCLUDED
                : CPTI_SELECTED;
 }
 
@@ -349,6 +370,7 @@ bool cpti_selection_may_count(const struct cpti_selection *selection,
     return !record->is_background &&
            (!record->is_forced || selection->includes_forced) &&
            (selection->includes_fragments || !cpti_is_fragment(record)) &&
+           (selection->events == CPTI_EVENTS_TAKEN || !cpti_is_of_events(record)) &&
            (!record->is_local_root ||
             (selection->includes_local_roots &&
              cpti_selection_enters(selection, record->service)));

@@ -7,7 +7,8 @@
  * window and an entry service. By default it leaves out requests with forced tracing,
  * which are not chosen at random, the own records of inner services (local roots), as
  * the entry service may have a record of the same request, and fragments: what is known
- * of requests whose root was lost, which took longer.
+ * of requests whose root was lost, which took longer. Records that were made from event
+ * logs count only where nothing else is selected (stream.h).
  *
  * Percentiles are known only after a first pass over all files; see gather.h.
  *
@@ -40,6 +41,13 @@ extern const struct cpti_option cpti_count_options[];
 /* The default size of a sample, and the largest. */
 enum { CPTI_SAMPLE_DEFAULT = 100000, CPTI_SAMPLE_MAX = 100000000 };
 
+/* What becomes of records that were made from event logs. */
+enum cpti_events {
+    CPTI_EVENTS_ALONE, /* not known yet: only if there are no others */
+    CPTI_EVENTS_LEFT,  /* there are others */
+    CPTI_EVENTS_TAKEN
+};
+
 struct cpti_selection {
     struct cpti_expression expression;
     struct cpt_bytes texts[CPTI_EXPRESSION_TERMS_MAX]; /* that were added; borrowed */
@@ -56,6 +64,7 @@ struct cpti_selection {
     bool includes_forced;
     bool includes_local_roots;
     bool includes_fragments;
+    unsigned events;       /* enum cpti_events */
     bool has_evidence;     /* only requests of which … */
     unsigned evidence;     /* … enum cpt_evidence is known, or better */
     bool keeps_duplicates; /* each copy of a record counts */
@@ -87,8 +96,9 @@ int cpti_expression_refused(const char *what, struct cpt_bytes text,
 bool cpti_selection_enters(const struct cpti_selection *selection,
                            struct cpt_bytes name);
 
-/* Whether @record is a fragment. */
+/* Whether @record is a fragment; whether it was made from an event log. */
 bool cpti_is_fragment(const struct cpt_record *record);
+bool cpti_is_of_events(const struct cpt_record *record);
 
 /* How it is known who waited in the request of @record, whose path has @path_flags or,
  * in the second case, is looked into: enum cpt_evidence. */
@@ -101,6 +111,7 @@ enum cpti_selected {
     CPTI_NOT_SELECTED,
     CPTI_FORCED_EXCLUDED,    /* all else holds, but its tracing was forced */
     CPTI_FRAGMENT_EXCLUDED,  /* all else holds, but it is a fragment */
+    CPTI_EVENTS_EXCLUDED,    /* all else holds, but it was made from an event log */
     CPTI_LOCAL_ROOT_EXCLUDED /* all else holds, but it is an inner service's own */
 };
 

@@ -322,6 +322,7 @@ static int find(const struct cpti_web_input *input, struct search *search,
         selection->until_ns = start_ns + 1;
         selection->includes_forced = true;
         selection->includes_fragments = true;
+        selection->events = CPTI_EVENTS_TAKEN;
         selection->includes_local_roots = true;
         status = cpti_gather(&gather, 1, input->files.paths, input->files.path_count,
                              false, &is_usable);

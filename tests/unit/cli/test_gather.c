@@ -3,7 +3,7 @@
 /* test_gather.c - percentiles and samples of a stream of records */
 #include "tests/support/suites.h"
 
-#include "tool/requests/population.h"
+#include "tool/gather/population.h"
 #include "tool/requests/sample.h"
 
 #include <stdlib.h>

@@ -25,6 +25,7 @@
                 (at.where.length > 0 ? " · " + at.where.join(", ") : "") +
                 (at.forced_excluded > 0 ? " · " + at.forced_excluded + " forced left out" : "") +
                 (at.fragments_excluded > 0 ? " · " + at.fragments_excluded + " fragments left out" : "") +
+                (at.events_excluded > 0 ? " · " + at.events_excluded + " of event logs left out" : "") +
                 (at.skipped > 0 ? " · " + at.skipped + " damaged skipped" : "")))));
         byId("footer").textContent = model.data.tool + " · " + [...new Set(model.sides.flatMap((at) => at.source))].join(", ");
     }

@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* population.c - exact percentiles of weighted latencies; see
  * population.h */
-#include "tool/requests/population.h"
+#include "tool/gather/population.h"
 
 #include "cpt/cpt_alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* log_output.c - a path log written by the tool; see log_output.h */
-#include "tool/log/log_output.h"
+#include "tool/base/log_output.h"
 
 #include "tool/base/command.h"
 #include "tool/base/output.h"
