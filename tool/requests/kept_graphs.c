@@ -20,11 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct kept {
-    struct cpti_kept_spans *spans;
-    struct cpti_kept_logs *logs;
-};
-
 bool cpti_kept_is_log(const unsigned char *head, size_t bytes)
 {
     return cpti_input_kind_of(head, bytes) == CPTI_INPUT_GRAPHS;
@@ -91,7 +86,7 @@ static struct cpt_bytes unknown_key(const struct cpti_kept_options *options,
                : unseen;
 }
 
-static void note_keys(struct cpti_kept_counts *counts, const struct cpt_record *record)
+static void note_keys(struct cpti_kept *kept, const struct cpt_record *record)
 {
     for (size_t i = 0; i < record->attribute_count; i++) {
         const struct cpt_bytes key = record->attributes[i].key;
@@ -99,57 +94,86 @@ static void note_keys(struct cpti_kept_counts *counts, const struct cpt_record *
 
         if (key.bytes < sizeof text) {
             (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
-            cpti_names_add(counts->keys, text);
+            cpti_names_add(&kept->keys, text);
         }
     }
 }
 
-static void note_nearest(const struct cpti_kept_options *options,
-                         struct cpti_kept_counts *counts)
+static void note_nearest(struct cpti_kept *kept)
 {
-    const struct cpt_bytes key = unknown_key(options, counts);
+    struct cpti_kept_counts *counts = kept->counts;
+    const struct cpt_bytes key = unknown_key(kept->options, counts);
     const char *nearest = NULL;
     char text[CPTI_KEPT_KEY_BYTES];
 
     (void)snprintf(text, sizeof text, "%.*s", (int)key.bytes, key.data);
-    nearest = key.bytes != 0 ? cpti_nearest_name(text, counts->keys) : NULL;
+    nearest = key.bytes != 0 ? cpti_nearest_name(text, &kept->keys) : NULL;
     if (nearest != NULL) {
         (void)snprintf(counts->nearest, sizeof counts->nearest, "%s", nearest);
     }
 }
 
-bool cpti_kept_counts_record(const struct cpti_kept_options *options,
-                             struct cpti_kept_counts *counts, struct cpt_bytes id,
-                             const struct cpt_record *record)
+/* A fold's selects(). Requests of inner services count, as no other of the same was
+ * joined; none is of an event log. */
+static enum cpti_selected selects(struct cpti_selection *selection,
+                                  const struct cpt_record *record)
 {
     enum cpti_selected selected = CPTI_SELECTED;
 
-    if (options->takes_all) {
-        return true;
-    }
-    if (options->wanted != NULL && !cpti_trace_is(id, options->wanted)) {
-        return false;
-    }
-    if (options->selection != NULL) {
-        selected = cpti_selection_counts(options->selection, record);
+    if (selection != NULL) {
+        selected = cpti_selection_counts(selection, record);
     } else if (record->is_forced) {
         selected = CPTI_FORCED_EXCLUDED;
     } else if (cpti_is_fragment(record)) {
         selected = CPTI_FRAGMENT_EXCLUDED;
     }
-    if (unknown_key(options, counts).bytes != 0) {
-        note_keys(counts, record);
-    }
-    if (options->wanted == NULL &&
-        (selected == CPTI_FORCED_EXCLUDED || selected == CPTI_FRAGMENT_EXCLUDED)) {
-        counts->forced += selected == CPTI_FORCED_EXCLUDED;
-        counts->fragments += selected == CPTI_FRAGMENT_EXCLUDED;
+    return selected == CPTI_LOCAL_ROOT_EXCLUDED || selected == CPTI_EVENTS_EXCLUDED
+               ? CPTI_SELECTED
+               : selected;
+}
+
+/* The same where one trace is wanted. */
+static enum cpti_selected selects_wanted(struct cpti_selection *selection,
+                                         const struct cpt_record *record)
+{
+    const enum cpti_selected selected = selects(selection, record);
+
+    return selected == CPTI_FORCED_EXCLUDED || selected == CPTI_FRAGMENT_EXCLUDED
+               ? CPTI_SELECTED
+               : selected;
+}
+
+bool cpti_kept_counts_record(struct cpti_kept *kept, struct cpt_bytes id,
+                             const struct cpt_record *record)
+{
+    const struct cpti_kept_options *options = kept->options;
+    struct cpti_kept_counts *counts = kept->counts;
+    bool is_selected = true;
+
+    if (options->wanted != NULL && !cpti_trace_is(id, options->wanted)) {
         return false;
     }
-    counts->unselected += selected == CPTI_NOT_SELECTED;
-    counts->with_by += selected != CPTI_NOT_SELECTED && options->by != NULL &&
+    is_selected = cpti_fold_select(&kept->fold, record) == CPTI_SELECTED;
+    if (!options->takes_all && unknown_key(options, counts).bytes != 0) {
+        note_keys(kept, record);
+    }
+    counts->with_by += is_selected && options->by != NULL &&
                        cpt_record_attribute(record, cpt_bytes_of(options->by)) != NULL;
-    return selected != CPTI_NOT_SELECTED;
+    return is_selected;
+}
+
+cpt_status cpti_kept_visit(struct cpti_kept *kept, const struct cpti_kept_graph *graph)
+{
+    struct cpti_kept_counts *counts = kept->counts;
+    const unsigned evidence = graph->recorded->evidence;
+    const cpt_status status = kept->options->visit(kept->options->context, graph);
+
+    if (status == CPT_OK) {
+        counts->requests++;
+        counts->inferred += evidence >= CPT_EVIDENCE_LEARNT;
+        counts->evidence = evidence > counts->evidence ? evidence : counts->evidence;
+    }
+    return status;
 }
 
 int cpti_kept_none(const struct cpti_kept_options *options,
@@ -201,34 +225,34 @@ int cpti_kept_option(const struct cpti_arguments *given, const char *option,
     }
 }
 
-static int add_file(struct kept *kept, const char *name)
+/* A stream's other(). */
+static void meet_file(void *context, struct cpti_fold *folds, struct cpti_input *input,
+                      struct cpti_outcome *outcome)
 {
-    struct cpti_input input;
-    int status = cpti_input_open(&input, name);
+    struct cpti_kept *kept = context;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    switch (input.kind) {
+    (void)folds;
+    switch (input->kind) {
     case CPTI_INPUT_GRAPHS:
-        return cpti_kept_logs_add(kept->logs, &input); /* closes it later */
+        outcome->is_taken = true;
+        outcome->exit_status = cpti_kept_logs_add(kept->logs, input);
+        break;
     case CPTI_INPUT_LOG:
-        status =
-            cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
+        outcome->exit_status =
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
                            "is a path log: it has what was on the critical path, "
                            "and nothing else" CPTI_HINT "give graph logs, or spans");
         break;
     case CPTI_INPUT_TREE:
-        status = cpti_failed_at((struct cpti_at){.file = cpti_input_name(&input)},
-                                "is a tree: it holds averages, no single requests; "
-                                "give graph logs, or spans");
+        outcome->exit_status =
+            cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},
+                           "is a tree: it holds averages, no single requests; "
+                           "give graph logs, or spans");
         break;
     default:
-        status = cpti_kept_spans_add(kept->spans, &input);
+        outcome->exit_status = cpti_kept_spans_add(kept->spans, input);
         break;
     }
-    cpti_input_close(&input);
-    return status;
 }
 
 /* A name that was given, and its file. */
@@ -252,18 +276,23 @@ static int compare_given(const void *left, const void *right)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Which names are further ones of a regular file that came before; the caller frees
- * them. NULL: no memory. */
-static bool *mark_again(const struct cpti_kept_options *options)
+/* The names, those left out that are further ones of a regular file that came before:
+ * each file is read once, rather than all of its records as copies. The caller frees
+ * the list. NULL: no memory. */
+static const char **list_files(const struct cpti_kept_options *options, size_t *listed)
 {
+    const char **names = calloc(options->file_count + 1, sizeof *names);
     struct given *given = calloc(options->file_count + 1, sizeof *given);
-    bool *is_again = calloc(options->file_count + 1, sizeof *is_again);
     size_t count = 0;
 
-    if (given == NULL || is_again == NULL) {
+    *listed = 0;
+    if (given == NULL || names == NULL) {
         free(given);
-        free(is_again);
+        free(names);
         return NULL;
+    }
+    for (size_t i = 0; i < options->file_count; i++) {
+        names[i] = options->files[i];
     }
     for (size_t i = 0; i < options->file_count; i++) {
         struct stat about;
@@ -275,35 +304,18 @@ static bool *mark_again(const struct cpti_kept_options *options)
     }
     qsort(given, count, sizeof *given, compare_given);
     for (size_t i = 1; i < count; i++) {
-        is_again[given[i].at] = given[i].device == given[i - 1].device &&
-                                given[i].number == given[i - 1].number;
-    }
-    free(given);
-    return is_again;
-}
-
-/* Each file once, rather than all of its records as copies. */
-static int add_files(struct kept *kept, const struct cpti_kept_options *options)
-{
-    bool *is_again = mark_again(options);
-    uint64_t again_count = 0;
-    int status = CPTI_EXIT_DONE;
-
-    if (is_again == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < options->file_count; i++) {
-        again_count += is_again[i];
-        if (!is_again[i]) {
-            status = cpti_exit_last(status, add_file(kept, options->files[i]));
+        if (given[i].device == given[i - 1].device &&
+            given[i].number == given[i - 1].number) {
+            names[given[i].at] = NULL;
         }
     }
-    if (again_count != 0) {
-        cpti_warn("files that are given again, and are read once: %" PRIu64,
-                  again_count);
+    for (size_t i = 0; i < options->file_count; i++) {
+        if (names[i] != NULL) {
+            names[(*listed)++] = names[i];
+        }
     }
-    free(is_again);
-    return status;
+    free(given);
+    return names;
 }
 
 /* Tells what is left out. */
@@ -420,39 +432,81 @@ void cpti_kept_print_evidence(const struct cpti_kept_counts *counts)
     cpti_kept_write_evidence(counts, stdout);
 }
 
-int cpti_kept_graphs(const struct cpti_kept_options *options,
-                     struct cpti_kept_counts *counts)
+/* A stream's finish(): the requests of all files. */
+static int finish(void *context)
 {
-    struct kept kept = {NULL, NULL};
-    struct cpti_names keys = {0};
+    struct cpti_kept *kept = context;
+    struct cpti_kept_counts *counts = kept->counts;
+    const struct cpti_fold_counts *of = &kept->fold.counts;
     uint64_t of_spans = 0;
     int status = CPTI_EXIT_DONE;
 
-    memset(counts, 0, sizeof *counts);
-    counts->keys = &keys;
-    kept.spans = cpti_kept_spans_new(options, counts);
-    kept.logs = cpti_kept_logs_new(options, counts);
-    if (kept.spans == NULL || kept.logs == NULL) {
-        status = cpti_failed("out of memory");
-    } else {
-        status = add_files(&kept, options);
-        status = cpti_exit_last(status, cpti_kept_spans_finish(kept.spans));
-        of_spans = counts->requests;
-        status = cpti_exit_last(status, cpti_kept_logs_finish(kept.logs));
-        if (of_spans != 0 && counts->requests != of_spans) {
-            cpti_warn("requests of spans: %" PRIu64 ", of graph logs: %" PRIu64 "; "
-                      "a request that has both counts twice: give one kind",
-                      of_spans, counts->requests - of_spans);
-        }
-        tell_left(options, counts);
+    if (kept->again_count != 0) {
+        cpti_warn("files that are given again, and are read once: %zu",
+                  kept->again_count);
     }
+    status = cpti_kept_spans_finish(kept->spans);
+    of_spans = counts->requests;
+    status = cpti_exit_last(status, cpti_kept_logs_finish(kept->logs));
+    if (of_spans != 0 && counts->requests != of_spans) {
+        cpti_warn("requests of spans: %" PRIu64 ", of graph logs: %" PRIu64 "; "
+                  "a request that has both counts twice: give one kind",
+                  of_spans, counts->requests - of_spans);
+    }
+    counts->fragments = of->fragment_count;
+    counts->unselected = of->record_count - of->selected_count - of->forced_count -
+                         of->fragment_count - of->events_count;
+    tell_left(kept->options, counts);
+    return status;
+}
+
+/* Reads @files, which is a list of its own. */
+static int read_files(struct cpti_kept *kept, const char *const *files, size_t count)
+{
+    const struct cpti_kept_options *options = kept->options;
+    bool is_usable = false;
+
+    kept->again_count = options->file_count - count;
+    kept->fold =
+        (struct cpti_fold){.selection = options->selection, .selects = selects};
+    if (options->takes_all) {
+        kept->fold = (struct cpti_fold){0};
+    } else if (options->wanted != NULL) {
+        kept->fold.selects = selects_wanted;
+    }
+    kept->stream = (struct cpti_stream){.folds = &kept->fold,
+                                        .fold_count = 1,
+                                        .paths = files,
+                                        .path_count = count,
+                                        .goes_on = true,
+                                        .gives_logs = true,
+                                        .context = kept,
+                                        .other = meet_file,
+                                        .finish = finish};
+    return cpti_stream_run(&kept->stream, &is_usable);
+}
+
+int cpti_kept_graphs(const struct cpti_kept_options *options,
+                     struct cpti_kept_counts *counts)
+{
+    struct cpti_kept kept = {.options = options, .counts = counts};
+    size_t count = 0;
+    const char **files = list_files(options, &count);
+    int status = CPTI_EXIT_DONE;
+
+    memset(counts, 0, sizeof *counts);
+    kept.spans = cpti_kept_spans_new(&kept);
+    kept.logs = cpti_kept_logs_new(&kept);
+    status = files != NULL && kept.spans != NULL && kept.logs != NULL
+                 ? read_files(&kept, files, count)
+                 : cpti_failed("out of memory");
     if (counts->is_broken) {
         counts->requests = 0;
     }
-    note_nearest(options, counts);
-    counts->keys = NULL;
-    cpti_names_deinit(&keys);
+    note_nearest(&kept);
+    cpti_names_deinit(&kept.keys);
     cpti_kept_spans_free(kept.spans);
     cpti_kept_logs_free(kept.logs);
+    free(files);
     return status;
 }

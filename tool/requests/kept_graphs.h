@@ -27,7 +27,6 @@
 #include <stdio.h>
 
 struct cpti_arguments;
-struct cpti_names;
 struct cpti_selection;
 
 /* One request. Everything is borrowed until the visit returns. */
@@ -64,25 +63,24 @@ struct cpti_kept_few {
 struct cpti_kept_counts {
     uint64_t requests;   /* visited, and not left out */
     uint64_t unselected; /* the selection leaves them out */
-    uint64_t forced;     /* it has them, but tracing was forced */
-    uint64_t fragments;  /* it has them, but they are fragments */
-    uint64_t others;     /* traces that do not fit together, or are too large */
-    uint64_t empty;      /* traces that took no time */
-    uint64_t inferred;   /* of the requests, those in which it is inferred who waited */
-    uint64_t learnt;     /* of their events: learnt from many requests, … */
-    uint64_t few;        /* … of too few, so inferred from one, … */
-    uint64_t server;     /* … calls that only the callee tells of */
+
+    uint64_t fragments; /* it has them, but they are fragments */
+    uint64_t others;    /* traces that do not fit together, or are too large */
+    uint64_t empty;     /* traces that took no time */
+    uint64_t inferred;  /* of the requests, those in which it is inferred who waited */
+    uint64_t learnt;    /* of their events: learnt from many requests, … */
+    uint64_t few;       /* … of too few, so inferred from one, … */
+    uint64_t server;    /* … calls that only the callee tells of */
     struct cpti_kept_few few_of[CPTI_KEPT_FEW_MAX]; /* if that is over half of them */
     size_t few_of_count;
-    bool is_few_of_some;     /* there are more than all could be counted of */
-    uint64_t traces;         /* from which it was learnt */
-    uint64_t resolution_ns;  /* of the stamps of spans; 0: none was learnt from */
-    uint64_t cut;            /* calls of these that lost time, see cpti_spans_cut … */
-    uint64_t cut_ns;         /* … and how much */
-    unsigned evidence;       /* enum cpt_evidence: the weakest of all requests */
-    bool is_broken;          /* what is read could not be kept: there is no answer */
-    uint64_t with_by;        /* selected, with the attribute `by` of the options */
-    struct cpti_names *keys; /* attributes of all requests, while they are read */
+    bool is_few_of_some;    /* there are more than all could be counted of */
+    uint64_t traces;        /* from which it was learnt */
+    uint64_t resolution_ns; /* of the stamps of spans; 0: none was learnt from */
+    uint64_t cut;           /* calls of these that lost time, see cpti_spans_cut … */
+    uint64_t cut_ns;        /* … and how much */
+    unsigned evidence;      /* enum cpt_evidence: the weakest of all requests */
+    bool is_broken;         /* what is read could not be kept: there is no answer */
+    uint64_t with_by;       /* selected, with the attribute `by` of the options */
     char
         nearest[CPTI_KEPT_KEY_BYTES]; /* to one that none has; empty: none is similar */
 };

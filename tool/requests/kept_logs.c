@@ -16,8 +16,7 @@
 enum { FILES_MAX = 65535, ID_TEXT_BYTES = 33 };
 
 struct cpti_kept_logs {
-    const struct cpti_kept_options *options;
-    struct cpti_kept_counts *counts;
+    struct cpti_kept *kept;
     struct cpt_graph_join *join;
     struct cpti_input **inputs;
     size_t input_count, input_capacity;
@@ -56,8 +55,7 @@ static void tell_refused(void *context, void *input, const struct cpt_error *err
     }
 }
 
-struct cpti_kept_logs *cpti_kept_logs_new(const struct cpti_kept_options *options,
-                                          struct cpti_kept_counts *counts)
+struct cpti_kept_logs *cpti_kept_logs_new(struct cpti_kept *kept)
 {
     struct cpti_kept_logs *logs = cpt_alloc_zeroed(NULL, sizeof *logs);
     const struct cpt_graph_join_options join = {.struct_bytes = sizeof join,
@@ -68,8 +66,7 @@ struct cpti_kept_logs *cpti_kept_logs_new(const struct cpti_kept_options *option
     if (logs == NULL) {
         return NULL;
     }
-    logs->options = options;
-    logs->counts = counts;
+    logs->kept = kept;
     logs->join = cpt_graph_join_new(&join, NULL);
     if (logs->join == NULL) {
         cpti_kept_logs_free(logs);
@@ -187,14 +184,14 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
     visit->graph->dag = dag;
     visit->graph->recorded = recorded;
     visit->graph->records = &visit->request->records;
-    return visit->logs->options->visit(visit->logs->options->context, visit->graph);
+    return cpti_kept_visit(visit->logs->kept, visit->graph);
 }
 
 static cpt_status add_request(struct cpti_kept_logs *logs,
                               const struct cpt_graph_request *request)
 {
     const struct cpt_record *record = &request->record;
-    const struct cpti_selection *selection = logs->options->selection;
+    const struct cpti_selection *selection = logs->kept->options->selection;
     char id[ID_TEXT_BYTES];
     struct cpti_kept_graph graph = {.service = record->service,
                                     .method = record->method,
@@ -207,7 +204,7 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
 
     put_id(request, id);
     graph.id = cpt_bytes_of(id);
-    if (!cpti_kept_counts_record(logs->options, logs->counts, graph.id, record)) {
+    if (!cpti_kept_counts_record(logs->kept, graph.id, record)) {
         return CPT_OK;
     }
     if (selection != NULL && selection->includes_forced && !selection->is_random_only) {
@@ -217,10 +214,9 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
                                  &(struct visit){logs, request, &graph});
     if (status == CPT_END || status == CPT_LIMIT || status == CPT_INVALID ||
         status == CPT_CORRUPT) {
-        logs->counts->others++;
+        logs->kept->counts->others++;
         return CPT_OK;
     }
-    logs->counts->requests += status == CPT_OK;
     return status;
 }
 
@@ -271,7 +267,7 @@ int cpti_kept_logs_finish(struct cpti_kept_logs *logs)
             }
             continue;
         }
-        logs->counts->others++;
+        logs->kept->counts->others++;
         exit_status = CPTI_EXIT_FAILED;
         if (status != CPT_CORRUPT && refused++ < CPTI_KEPT_TOLD_MAX) {
             (void)cpti_failed("a request: %s", error.sentence[0] != '\0'
@@ -282,7 +278,7 @@ int cpti_kept_logs_finish(struct cpti_kept_logs *logs)
             return exit_status;
         }
     }
-    tell_counts(counts, logs->counts->forced);
+    tell_counts(counts, logs->kept->fold.counts.forced_count);
     if (counts->refused_records != 0) {
         exit_status = cpti_failed("records of graphs that cannot be read: %" PRIu64,
                                   counts->refused_records);

@@ -20,6 +20,7 @@
 enum { IN_A_ROW_MAX = 10000 /* pieces that are refused */ };
 
 struct cpti_kept_spans {
+    struct cpti_kept *reading;
     const struct cpti_kept_options *options;
     struct cpti_kept_counts *counts;
     struct cpti_input *input; /* the file that is read */
@@ -69,20 +70,10 @@ static cpt_status visit_dag(void *context, const struct cpt_dag *dag,
                                           .record = &record,
                                           .dag = dag,
                                           .recorded = recorded};
-    cpt_status status = CPT_OK;
-
     kept->is_visited = true;
-    if (cpti_kept_counts_record(kept->options, kept->counts, kept->trace, &record)) {
-        status = kept->options->visit(kept->options->context, &graph);
-        if (status == CPT_OK) {
-            kept->counts->requests++;
-            kept->counts->inferred += recorded->evidence >= CPT_EVIDENCE_LEARNT;
-            if (recorded->evidence > kept->counts->evidence) {
-                kept->counts->evidence = recorded->evidence;
-            }
-        }
-    }
-    return status;
+    return cpti_kept_counts_record(kept->reading, kept->trace, &record)
+               ? cpti_kept_visit(kept->reading, &graph)
+               : CPT_OK;
 }
 
 static bool is_wanted(const struct cpti_kept_spans *kept)
@@ -364,17 +355,18 @@ int cpti_kept_spans_finish(struct cpti_kept_spans *kept)
     return cpti_exit_last(status, tell_left_out(kept));
 }
 
-struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,
-                                            struct cpti_kept_counts *counts)
+struct cpti_kept_spans *cpti_kept_spans_new(struct cpti_kept *reading)
 {
+    const struct cpti_kept_options *options = reading->options;
     const struct cpti_traces_options traces = {.has_files = true};
     struct cpti_kept_spans *kept = cpt_alloc_zeroed(NULL, sizeof *kept);
 
     if (kept == NULL) {
         return NULL;
     }
+    kept->reading = reading;
     kept->options = options;
-    kept->counts = counts;
+    kept->counts = reading->counts;
     kept->traces = cpti_traces_new(&traces);
     kept->spans = cpti_spans_new(NULL);
     if (!options->by_walk) {

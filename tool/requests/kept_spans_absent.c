@@ -12,11 +12,9 @@ struct cpti_kept_spans {
 
 static struct cpti_kept_spans only;
 
-struct cpti_kept_spans *cpti_kept_spans_new(const struct cpti_kept_options *options,
-                                            struct cpti_kept_counts *counts)
+struct cpti_kept_spans *cpti_kept_spans_new(struct cpti_kept *kept)
 {
-    (void)options;
-    (void)counts;
+    (void)kept;
     return &only;
 }
 

@@ -4,6 +4,7 @@
 #include "tool/requests/stream_run.h"
 
 #include "tool/base/output.h"
+
 #include "tool/requests/log_follow.h"
 #include "tool/requests/log_merge.h"
 #include "tool/requests/log_sample.h"
@@ -88,9 +89,8 @@ struct passage {
     bool is_once;  /* the log cannot be read again */
 };
 
-/* Whether @record counts for @fold, which counts it, or why not. */
-static enum cpti_selected select_for(struct cpti_fold *fold,
-                                     const struct cpt_record *record)
+enum cpti_selected cpti_fold_select(struct cpti_fold *fold,
+                                    const struct cpt_record *record)
 {
     enum cpti_selected selected = CPTI_SELECTED;
 
@@ -186,9 +186,10 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     request.number = stream->record_count + cpti_log_record_number(walk);
     request.bytes = cpt_log_reader_bytes(walk->reader);
     request.walk = walk;
+
     passage->has_mark = false;
     for (size_t i = 0; i < stream->fold_count && exit_status == CPTI_EXIT_DONE; i++) {
-        if (select_for(&stream->folds[i], record) == CPTI_SELECTED) {
+        if (cpti_fold_select(&stream->folds[i], record) == CPTI_SELECTED) {
             exit_status = offer(passage, i, &request);
         }
     }
@@ -293,7 +294,8 @@ static void read_file(struct cpti_stream *stream, struct cpti_input *input,
 {
     outcome->is_usable = false;
     outcome->is_log = input->kind == CPTI_INPUT_LOG;
-    if (!outcome->is_log && stream->other != NULL) {
+    if (stream->other != NULL && (!outcome->is_log || stream->gives_logs)) {
+        outcome->is_log = false;
         stream->other(stream->context, stream->folds, input, outcome);
     } else if (!outcome->is_log) {
         outcome->exit_status = cpti_log_accept(input);
@@ -352,7 +354,9 @@ struct cpti_outcome cpti_stream_input(struct cpti_stream *stream, const char *pa
         if (stream->follows) {
             follow(stream, &input, &outcome);
         }
-        cpti_input_close(&input);
+        if (!outcome.is_taken) {
+            cpti_input_close(&input);
+        }
     }
     outcome.is_last = outcome.is_last || (!outcome.is_usable && !stream->goes_on);
     return outcome;
@@ -383,6 +387,9 @@ static int read_each(struct cpti_stream *stream, struct cpti_outcome *outcomes,
         if (outcomes[i].is_last) {
             break;
         }
+    }
+    if (stream->finish != NULL) {
+        status = cpti_exit_last(status, stream->finish(stream->context));
     }
     if (*is_usable) {
         const int again = cpti_stream_repeat(stream);

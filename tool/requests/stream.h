@@ -10,7 +10,8 @@
  * A command says which requests count, what it needs of each, and adds them up: that is
  * a fold. Selection, weights, copies of records, samples, threads, following, progress
  * and damage are here, once for all commands. An input that is no path log (a tree, a
- * database, spans) goes to the command itself.
+ * database, spans) goes to the command itself; kept_graphs.h reads graph logs and spans
+ * this way, of which a request is all that it did.
  *
  * As many threads as are wanted read the files, large logs in pieces (pieces.h). Each
  * has parts of the folds, which split() makes and join() adds up at the end; a sum must
@@ -122,6 +123,7 @@ struct cpti_outcome {
     bool is_log;
     bool is_broken; /* damage in a piece: the whole log is to be read instead */
     bool is_last;   /* it ends the stream */
+    bool is_taken;  /* other() has taken the input over, and closes it */
 };
 
 /* Set the first part; the rest is zero at first. */
@@ -150,7 +152,10 @@ struct cpti_stream {
      * refused. */
     void (*other)(void *context, struct cpti_fold *folds, struct cpti_input *input,
                   struct cpti_outcome *outcome);
-    /* The same for a database. */
+    bool gives_logs; /* other() takes path logs, too */
+    /* If set: all inputs have been read. enum cpti_exit. */
+    int (*finish)(void *context);
+    /* As other(), for a database. */
     int (*store)(void *context, struct cpti_fold *folds, const char *address);
     /* If set: a log was walked with this enum cpti_exit; the next one. */
     int (*end)(void *context, const struct cpti_log_walk *walk, int status);
@@ -158,7 +163,7 @@ struct cpti_stream {
     struct cpti_outcome *outcomes; /* out: by path, unless NULL */
 
     struct cpti_seen *seen;
-    void *kept;            /* of pipes: records made from event logs */
+    void *pipes;           /* records of pipes, made from event logs */
     uint64_t record_count; /* of the logs before this one */
 };
 
@@ -171,6 +176,11 @@ int cpti_stream_run(struct cpti_stream *stream, bool *is_usable);
 int cpti_stream_look(const char *const *paths, size_t path_count,
                      int (*take)(void *context, const struct cpti_request *request),
                      void *context);
+
+/* Whether @record counts for @fold, which counts it, or why not. For what other() and
+ * finish() find. */
+enum cpti_selected cpti_fold_select(struct cpti_fold *fold,
+                                    const struct cpt_record *record);
 
 /* A fold's needs() that takes records alone. */
 enum cpti_needs cpti_needs_record(void *context, struct cpti_request *request);

@@ -65,13 +65,13 @@ static int open_kept(struct cpti_stream *stream)
         free(kept);
         return status;
     }
-    stream->kept = kept;
+    stream->pipes = kept;
     return CPTI_EXIT_DONE;
 }
 
 int cpti_stream_keep(struct cpti_stream *stream, const struct cpti_request *request)
 {
-    struct kept *kept = stream->kept;
+    struct kept *kept = stream->pipes;
     int status = CPTI_EXIT_DONE;
 
     if (!cpti_stream_may_repeat(stream) || !cpti_is_of_events(request->record)) {
@@ -79,14 +79,14 @@ int cpti_stream_keep(struct cpti_stream *stream, const struct cpti_request *requ
     }
     if (kept == NULL) {
         status = open_kept(stream);
-        kept = stream->kept;
+        kept = stream->pipes;
     }
     return CPTI_THEN(status, cpti_log_output_add(&kept->output, request->bytes));
 }
 
 void cpti_stream_keep_end(struct cpti_stream *stream)
 {
-    struct kept *kept = stream->kept;
+    struct kept *kept = stream->pipes;
 
     if (kept == NULL) {
         return;
@@ -96,7 +96,7 @@ void cpti_stream_keep_end(struct cpti_stream *stream)
     }
     (void)close(kept->file);
     free(kept);
-    stream->kept = NULL;
+    stream->pipes = NULL;
 }
 
 /* --- The second reading --- */
@@ -133,7 +133,7 @@ static bool is_repeated(struct cpti_fold *fold)
 /* Reads all that can be read again, and what was kept. */
 static int read_again(struct cpti_stream *stream)
 {
-    struct kept *kept = stream->kept;
+    struct kept *kept = stream->pipes;
     const char **paths = calloc(stream->path_count + 1, sizeof *paths);
     struct cpti_outcome *outcomes = calloc(stream->path_count + 1, sizeof *outcomes);
     struct cpti_stream again = *stream;
@@ -144,6 +144,7 @@ static int read_again(struct cpti_stream *stream)
     again.is_quiet = true;
     again.begin = NULL;
     again.end = NULL;
+    again.finish = NULL;
     again.store = NULL;
     again.other = cpti_stream_pass_over;
     for (size_t i = 0; i < stream->path_count && paths != NULL; i++) {
