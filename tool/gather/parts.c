@@ -43,6 +43,7 @@ struct cpti_parts {
     char **selections; /* all different */
     size_t selection_count;
     size_t selection_capacity;
+    char *entry; /* NULL: none was told */
     bool keeps_duplicates;
     bool has_overlap;
 };
@@ -65,6 +66,8 @@ void cpti_parts_reset(struct cpti_parts *parts)
     for (size_t i = 0; i < parts->selection_count; i++) {
         free(parts->selections[i]);
     }
+    free(parts->entry);
+    parts->entry = NULL;
     parts->selection_count = 0;
     parts->count = 0;
     parts->again_count = 0;
@@ -80,6 +83,17 @@ void cpti_parts_free(struct cpti_parts *parts)
         (void)pthread_mutex_destroy(&parts->mutex);
         free(parts);
     }
+}
+
+bool cpti_parts_enter(struct cpti_parts *parts, const char *entry, const char **before)
+{
+    (void)pthread_mutex_lock(&parts->mutex);
+    if (parts->entry == NULL) {
+        parts->entry = strdup(entry);
+    }
+    *before = parts->entry;
+    (void)pthread_mutex_unlock(&parts->mutex);
+    return *before != NULL && strcmp(*before, entry) == 0;
 }
 
 /* --- The set --- */

@@ -41,6 +41,10 @@ void cpti_parts_free(struct cpti_parts *parts);
 cpt_status cpti_parts_meet(struct cpti_parts *parts, struct cpt_tree *tree,
                            uint64_t digest, bool *is_again);
 
+/* Whether the service @entry is the one that the requests before entered at, *@before,
+ * if there are any. *@before lives until the next reset. */
+bool cpti_parts_enter(struct cpti_parts *parts, const char *entry, const char **before);
+
 /* Meets the logs whose reading is @text, of which all requests count. */
 void cpti_parts_meet_logs(struct cpti_parts *parts, const char *text);
 

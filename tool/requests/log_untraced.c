@@ -10,7 +10,7 @@
 
 #include "tool/base/output.h"
 #include "tool/requests/diagnosis.h"
-#include "tool/requests/log_walk.h"
+#include "tool/requests/stream.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
@@ -59,28 +59,28 @@ static void take(void *context, const struct cpt_log_untraced *untraced)
     process->is_final = untraced->is_final != 0;
 }
 
-static int ignore_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+static enum cpti_needs needs_nothing(void *context, struct cpti_request *request)
 {
-    (void)walk;
-    (void)record;
-    return CPTI_EXIT_DONE;
+    (void)context;
+    (void)request;
+    return CPTI_NEEDS_NOTHING;
 }
 
-static void walk_file(struct processes *processes, const char *path)
+static void read_logs(struct processes *processes, const char *const *paths,
+                      size_t path_count)
 {
-    struct cpti_input input;
-    struct cpti_log_walk walk = {
-        .input = &input,
-        .is_quiet = true,
-        .record = ignore_record,
-        .context = processes,
-        .untraced = take,
-    };
+    struct cpti_fold fold = {.needs = needs_nothing};
+    struct cpti_stream stream = {.folds = &fold,
+                                 .fold_count = 1,
+                                 .paths = paths,
+                                 .path_count = path_count,
+                                 .goes_on = true,
+                                 .is_quiet = true,
+                                 .context = processes,
+                                 .untraced = take};
+    bool is_usable;
 
-    if (cpti_log_open(&input, path) == CPTI_EXIT_DONE) {
-        (void)cpti_log_walk(&walk);
-        cpti_input_close(&input);
-    }
+    (void)cpti_stream_run(&stream, &is_usable);
 }
 
 /* Adds "A traced 0 of 300 requests, its probability is 0.001" to @text. */
@@ -116,9 +116,7 @@ int cpti_untraced_failed(const char *const *paths, size_t path_count)
     if (processes.all == NULL || !cpti_diagnosis_is_possible(paths, path_count)) {
         path_count = 0;
     }
-    for (size_t i = 0; i < path_count; i++) {
-        walk_file(&processes, paths[i]);
-    }
+    read_logs(&processes, paths, path_count);
     for (size_t i = 0; i < processes.count; i++) {
         if (!processes.all[i].is_counted && service_count++ < SERVICES_MAX) {
             bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%s",

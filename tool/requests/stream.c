@@ -237,6 +237,13 @@ static size_t passing(const struct cpti_stream *stream,
     return stream->fold_count;
 }
 
+static void meet_untraced(void *context, const struct cpt_log_untraced *untraced)
+{
+    const struct cpti_stream *stream = ((const struct passage *)context)->stream;
+
+    stream->untraced(stream->context, untraced);
+}
+
 /* A walk whose records go to the folds. @selections: see passing(). */
 static struct cpti_log_walk walk_of(struct cpti_stream *stream, struct passage *passage,
                                     struct cpti_selection *selections[CPTI_FOLDS_MAX])
@@ -247,6 +254,8 @@ static struct cpti_log_walk walk_of(struct cpti_stream *stream, struct passage *
                                   .is_quiet = stream->is_quiet,
                                   .prints_records = stream->prints_records,
                                   .record = meet_record,
+                                  .untraced =
+                                      stream->untraced != NULL ? meet_untraced : NULL,
                                   .context = passage,
                                   .selections = selections,
                                   .selection_count = passing(stream, selections)};

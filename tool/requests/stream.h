@@ -121,7 +121,8 @@ struct cpti_outcome {
     int exit_status;
     bool is_usable; /* what was read of it may be used, even after a failure */
     bool is_log;
-    bool is_broken; /* damage in a piece: the whole log is to be read instead */
+    bool is_broken; /* of what a thread has read nothing counts: it is read again, whole
+                       logs in place of pieces, and then by one thread */
     bool is_last;   /* it ends the stream */
     bool is_taken;  /* other() has taken the input over, and closes it */
 };
@@ -153,6 +154,8 @@ struct cpti_stream {
     void (*other)(void *context, struct cpti_fold *folds, struct cpti_input *input,
                   struct cpti_outcome *outcome);
     bool gives_logs; /* other() takes path logs, too */
+    /* If set: takes what services tell of requests without a record. One thread. */
+    void (*untraced)(void *context, const struct cpt_log_untraced *untraced);
     /* If set: all inputs have been read. enum cpti_exit. */
     int (*finish)(void *context);
     /* As other(), for a database. */

@@ -33,7 +33,8 @@ static bool is_undecided(const struct cpti_fold *fold)
            fold->counts.selected_count == 0;
 }
 
-bool cpti_stream_may_repeat(const struct cpti_stream *stream)
+/* Whether a fold may need a second reading. */
+static bool may_repeat(const struct cpti_stream *stream)
 {
     for (size_t i = 0; i < stream->fold_count; i++) {
         if (is_undecided(&stream->folds[i])) {
@@ -74,7 +75,7 @@ int cpti_stream_keep(struct cpti_stream *stream, const struct cpti_request *requ
     struct kept *kept = stream->pipes;
     int status = CPTI_EXIT_DONE;
 
-    if (!cpti_stream_may_repeat(stream) || !cpti_is_of_events(request->record)) {
+    if (!may_repeat(stream) || !cpti_is_of_events(request->record)) {
         return CPTI_EXIT_DONE;
     }
     if (kept == NULL) {

@@ -28,9 +28,6 @@ int cpti_stream_inputs(struct cpti_stream *stream, struct cpti_outcome *outcomes
 /* Whether all inputs can be read again. */
 bool cpti_stream_is_regular(const struct cpti_stream *stream);
 
-/* Whether a fold may need a second reading. */
-bool cpti_stream_may_repeat(const struct cpti_stream *stream);
-
 /* Keeps the record of @request, which came by a pipe, if it may be needed again; frees
  * all that was kept. enum cpti_exit. */
 int cpti_stream_keep(struct cpti_stream *stream, const struct cpti_request *request);

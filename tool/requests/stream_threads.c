@@ -258,7 +258,8 @@ bool cpti_stream_is_regular(const struct cpti_stream *stream)
 }
 
 /* Whether one thread has to meet all requests: for a sample, or as a fold is not one
- * that several can share. Logs of which one is a pipe are read once, in their order. */
+ * that several can share. Inputs of which one is a pipe are read once, in their
+ * order. */
 static bool needs_one_thread(const struct cpti_stream *stream)
 {
     for (size_t i = 0; i < stream->fold_count; i++) {
@@ -266,13 +267,12 @@ static bool needs_one_thread(const struct cpti_stream *stream)
             return true;
         }
     }
-    return (stream->seen != NULL || cpti_stream_may_repeat(stream)) &&
-           !cpti_stream_is_regular(stream);
+    return !cpti_stream_is_regular(stream);
 }
 
 /* If a piece of a log is broken, all is read again with whole inputs for pieces, and
- * only what is said then is printed. If copies of a record differ, or there are too
- * many records to compare, one thread reads all. */
+ * only what is said then is printed. If a whole one is, if copies of a record differ,
+ * or if there are too many records to compare, one thread reads all. */
 int cpti_stream_inputs(struct cpti_stream *stream, struct cpti_outcome *outcomes)
 {
     const size_t count = needs_one_thread(stream) ? 1 : stream->thread_count;
@@ -283,7 +283,7 @@ int cpti_stream_inputs(struct cpti_stream *stream, struct cpti_outcome *outcomes
     if (is_broken && (seen == NULL || !cpti_seen_needs_order(seen))) {
         status = read_pieces(stream, count, 1, outcomes, &is_broken);
     }
-    if (is_broken && seen != NULL && cpti_seen_needs_order(seen)) {
+    if (is_broken) {
         status = read_pieces(stream, 1, 1, outcomes, &is_broken);
     }
     return status;
