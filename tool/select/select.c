@@ -307,6 +307,19 @@ unsigned cpti_record_evidence(const struct cpt_record *record)
     return cpti_evidence_of(record, path.path_flags);
 }
 
+/* Whether one begins with "cpt.": most records have none. */
+static bool has_own_attribute(const struct cpt_record *record)
+{
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        const struct cpt_bytes *key = &record->attributes[i].key;
+
+        if (key->bytes > 4 && memcmp(key->data, "cpt.", 4) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
                                       const struct cpt_record *record)
 {
@@ -323,6 +336,9 @@ enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
     }
     if (record->is_forced && !selection->includes_forced) {
         return CPTI_FORCED_EXCLUDED;
+    }
+    if (!has_own_attribute(record)) {
+        return CPTI_SELECTED;
     }
     if (!selection->includes_fragments && cpti_is_fragment(record)) {
         return CPTI_FRAGMENT_EXCLUDED;
