@@ -18,6 +18,7 @@ extern CU_TestInfo cpt_span_liars_tests[];
 extern CU_TestInfo cpt_span_explain_tests[];
 extern CU_TestInfo cpt_span_all_tests[];
 extern CU_TestInfo cpt_requests_tests[];
+extern CU_TestInfo cpt_nesting_tests[];
 extern CU_TestInfo cpt_event_lines_tests[];
 extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
@@ -43,6 +44,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"span explain", NULL, NULL, NULL, NULL, cpt_span_explain_tests},
     {"span all", NULL, NULL, NULL, NULL, cpt_span_all_tests},
     {"requests", NULL, NULL, NULL, NULL, cpt_requests_tests},
+    {"nesting", NULL, NULL, NULL, NULL, cpt_nesting_tests},
 #ifdef TEST_WITH_JSON
     {"lines of events", NULL, NULL, NULL, NULL, cpt_event_lines_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* nesting_learn.c - counts of kinds that nest; see nesting.h */
+#include "import/events/nesting_inside.h"
+
+enum {
+    FIRST_SLOTS = 1024,
+    ROLES = 3,
+    CLASS_REQUESTS_MIN = 50, /* of the finest ones; smaller ones are taken together */
+    LEARNT_MAX = 20000,      /* requests of a class; more say nothing new */
+    REFUTED_PART = 50,       /* 2 % may contradict */
+    CROSSING_PART = 20,      /* 5 % */
+    CROSSING_PRIOR = 10
+};
+
+struct cpti_nesting *cpti_nesting_new(const struct cpt_alloc *alloc)
+{
+    struct cpti_nesting *nesting = cpt_alloc_zeroed(alloc, sizeof *nesting);
+
+    if (nesting != NULL) {
+        nesting->alloc = alloc;
+    }
+    return nesting;
+}
+
+void cpti_nesting_free(struct cpti_nesting *nesting)
+{
+    if (nesting != NULL) {
+        cpt_alloc_free(nesting->alloc, nesting->pairs);
+        cpt_alloc_free(nesting->alloc, nesting->pair_index.slots);
+        cpt_alloc_free(nesting->alloc, nesting->classes);
+        cpt_alloc_free(nesting->alloc, nesting->class_index.slots);
+        cpt_alloc_free(nesting->alloc, nesting->intervals);
+        cpt_alloc_free(nesting->alloc, nesting->active);
+        cpt_alloc_free(nesting->alloc, nesting->above);
+        cpt_alloc_free(nesting->alloc, nesting->service_seen);
+        cpt_alloc_free(nesting->alloc, nesting->server_seen);
+        cpt_alloc_free(nesting->alloc, nesting);
+    }
+}
+
+const struct cpti_nesting_counts *
+cpti_nesting_counts(const struct cpti_nesting *nesting)
+{
+    return &nesting->counts;
+}
+
+/* --- Intervals --- */
+
+bool cpti_nesting_may_contain(const struct nesting_interval *outer,
+                              const struct nesting_interval *inner)
+{
+    if (outer->kind == inner->kind) {
+        return false;
+    }
+    if (outer->service == inner->service) {
+        return outer->role != CPTI_EVENT_CLIENT && inner->role != CPTI_EVENT_SERVER;
+    }
+    if (inner->role == CPTI_EVENT_CLIENT && inner->has_own) {
+        return false; /* it is below its own service */
+    }
+    return outer->role != CPTI_EVENT_CLIENT || outer->peer == 0 ||
+           outer->peer == inner->service;
+}
+
+/* Room for services up to @most, all 0 at first. */
+static cpt_status grow_seen(const struct cpti_nesting *nesting, uint64_t **seen,
+                            size_t *capacity, uint32_t most)
+{
+    const size_t before = *capacity;
+    void *grown = *seen;
+    const cpt_status status = cpt_alloc_grow(
+        nesting->alloc, &grown, capacity, (size_t)most + 1, UINT32_MAX, sizeof **seen);
+
+    *seen = grown;
+    if (status == CPT_OK) {
+        memset(*seen + before, 0, (*capacity - before) * sizeof **seen);
+    }
+    return status;
+}
+
+/* Forgets the peers of which there is no interval, and notes which services have one
+ * that is no client's. */
+static cpt_status check_services(struct cpti_nesting *nesting)
+{
+    const uint64_t serial = ++nesting->request_serial;
+    uint32_t most = 0;
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < nesting->count; i++) {
+        const struct nesting_interval *interval = &nesting->intervals[i];
+
+        most = interval->service > most ? interval->service : most;
+        most = interval->peer > most ? interval->peer : most;
+    }
+    status =
+        grow_seen(nesting, &nesting->service_seen, &nesting->service_capacity, most);
+    if (status == CPT_OK) {
+        status =
+            grow_seen(nesting, &nesting->server_seen, &nesting->server_capacity, most);
+    }
+    for (size_t i = 0; status == CPT_OK && i < nesting->count; i++) {
+        const struct nesting_interval *interval = &nesting->intervals[i];
+
+        nesting->service_seen[interval->service] = serial;
+        if (interval->role != CPTI_EVENT_CLIENT) {
+            nesting->server_seen[interval->service] = serial;
+        }
+    }
+    for (size_t i = 0; status == CPT_OK && i < nesting->count; i++) {
+        struct nesting_interval *interval = &nesting->intervals[i];
+
+        interval->has_own = nesting->server_seen[interval->service] == serial;
+        if (nesting->service_seen[interval->peer] != serial) {
+            interval->peer = 0;
+        }
+    }
+    return status;
+}
+
+cpt_status cpti_nesting_take(struct cpti_nesting *nesting,
+                             const struct cpti_request *request)
+{
+    void *intervals = nesting->intervals;
+    void *active = nesting->active;
+    int64_t largest_ns = 0;
+    cpt_status status =
+        cpt_alloc_grow(nesting->alloc, &intervals, &nesting->capacity, request->count,
+                       UINT32_MAX, sizeof *nesting->intervals);
+
+    nesting->intervals = intervals;
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(nesting->alloc, &active, &nesting->active_capacity,
+                                request->count, UINT32_MAX, sizeof *nesting->active);
+        nesting->active = active;
+    }
+    nesting->count = 0;
+    for (size_t i = 0; status == CPT_OK && i < request->count; i++) {
+        const struct cpti_line *line = &request->lines[i];
+
+        if (line->is_interval) {
+            nesting->intervals[nesting->count++] =
+                (struct nesting_interval){.begin_ns = line->begin_ns,
+                                          .end_ns = line->end_ns,
+                                          .resolution_ns = line->resolution_ns,
+                                          .kind = line->kind * ROLES + line->role,
+                                          .service = line->service,
+                                          .peer = line->peer,
+                                          .line = (uint32_t)i,
+                                          .role = line->role};
+            largest_ns =
+                line->resolution_ns > largest_ns ? line->resolution_ns : largest_ns;
+        }
+    }
+    nesting->slack_ns = largest_ns;
+    return status == CPT_OK ? check_services(nesting) : status;
+}
+
+/* --- Pairs --- */
+
+static uint64_t hash_of(uint32_t class_number, uint32_t outer, uint32_t inner)
+{
+    return cpti_hash_mix(cpti_hash_mix((uint64_t)outer << 32 | inner) ^ class_number);
+}
+
+static uint64_t hash_pair(const void *owner, size_t number)
+{
+    const struct nesting_pair *pair =
+        &((const struct cpti_nesting *)owner)->pairs[number];
+
+    return hash_of(pair->class_number, pair->outer, pair->inner);
+}
+
+struct nesting_pair *cpti_nesting_find(const struct cpti_nesting *nesting,
+                                       uint32_t class_number, uint32_t outer,
+                                       uint32_t inner)
+{
+    size_t slot = 0;
+
+    if (nesting->pair_count == 0) {
+        return NULL;
+    }
+    slot = cpti_hash_index_first(&nesting->pair_index,
+                                 hash_of(class_number, outer, inner));
+    for (; nesting->pair_index.slots[slot] != 0;
+         slot = cpti_hash_index_next(&nesting->pair_index, slot)) {
+        struct nesting_pair *pair =
+            &nesting->pairs[nesting->pair_index.slots[slot] - 1];
+
+        if (pair->class_number == class_number && pair->outer == outer &&
+            pair->inner == inner) {
+            return pair;
+        }
+    }
+    return NULL;
+}
+
+/* The counts of a pair, which are added if they are new; *@pair is NULL if they are one
+ * too many. */
+static cpt_status count_of(struct cpti_nesting *nesting, uint32_t class_number,
+                           uint32_t outer, uint32_t inner, struct nesting_pair **pair)
+{
+    void *pairs = nesting->pairs;
+    cpt_status status = CPT_OK;
+
+    *pair = cpti_nesting_find(nesting, class_number, outer, inner);
+    if (*pair != NULL) {
+        return CPT_OK;
+    }
+    if (nesting->pair_count == CPTI_NESTING_PAIRS_MAX) {
+        nesting->counts.pairs_left_out++;
+        return CPT_OK;
+    }
+    status = cpt_alloc_grow(nesting->alloc, &pairs, &nesting->pair_capacity,
+                            nesting->pair_count + 1, CPTI_NESTING_PAIRS_MAX,
+                            sizeof *nesting->pairs);
+    nesting->pairs = pairs;
+    if (status == CPT_OK &&
+        cpti_hash_index_is_full(&nesting->pair_index, nesting->pair_count, 2)) {
+        status = cpti_hash_index_grow(&nesting->pair_index, nesting->alloc, FIRST_SLOTS,
+                                      nesting->pair_count, hash_pair, nesting);
+    }
+    if (status == CPT_OK) {
+        *pair = &nesting->pairs[nesting->pair_count];
+        **pair = (struct nesting_pair){
+            .class_number = class_number, .outer = outer, .inner = inner};
+        cpti_hash_index_put(&nesting->pair_index, hash_of(class_number, outer, inner),
+                            nesting->pair_count++);
+    }
+    return status;
+}
+
+/* --- Classes --- */
+
+static uint64_t hash_class(const void *owner, size_t number)
+{
+    const struct nesting_class *class =
+        &((const struct cpti_nesting *)owner)->classes[number];
+
+    return hash_of(0, class->entry, class->other);
+}
+
+/* The entry's kind, and the first one of another service. */
+static struct nesting_class class_key(const struct cpti_nesting *nesting)
+{
+    struct nesting_class key = {.entry = nesting->intervals[0].kind,
+                                .entry_service = nesting->intervals[0].service,
+                                .other = NESTING_ALL};
+
+    for (size_t i = 1; i < nesting->count && key.other == NESTING_ALL; i++) {
+        if (nesting->intervals[i].service != key.entry_service) {
+            key.other = nesting->intervals[i].kind;
+        }
+    }
+    return key;
+}
+
+static uint32_t find_class(const struct cpti_nesting *nesting, uint32_t entry,
+                           uint32_t other)
+{
+    size_t slot = 0;
+
+    if (nesting->class_index.slot_count == 0) {
+        return NESTING_ALL;
+    }
+    slot = cpti_hash_index_first(&nesting->class_index, hash_of(0, entry, other));
+    while (nesting->class_index.slots[slot] != 0) {
+        const uint32_t number = nesting->class_index.slots[slot] - 1;
+
+        if (nesting->classes[number].entry == entry &&
+            nesting->classes[number].other == other) {
+            return number;
+        }
+        slot = cpti_hash_index_next(&nesting->class_index, slot);
+    }
+    return NESTING_ALL;
+}
+
+uint32_t cpti_nesting_class_of(const struct cpti_nesting *nesting)
+{
+    const struct nesting_class key = class_key(nesting);
+    uint32_t number = find_class(nesting, key.entry, key.other);
+
+    return number != NESTING_ALL ? nesting->classes[number].final : NESTING_ALL;
+}
+
+/* The class of the intervals that were taken, which is added if it is new; NESTING_ALL
+ * if it is one too many. */
+static cpt_status add_class(struct cpti_nesting *nesting, uint32_t *number)
+{
+    const struct nesting_class key = class_key(nesting);
+    void *classes = nesting->classes;
+    cpt_status status = CPT_OK;
+
+    *number = find_class(nesting, key.entry, key.other);
+    if (*number != NESTING_ALL || nesting->class_count == CPTI_NESTING_CLASSES_MAX) {
+        return CPT_OK;
+    }
+    status = cpt_alloc_grow(nesting->alloc, &classes, &nesting->class_capacity,
+                            nesting->class_count + 1, CPTI_NESTING_CLASSES_MAX,
+                            sizeof *nesting->classes);
+    nesting->classes = classes;
+    if (status == CPT_OK &&
+        cpti_hash_index_is_full(&nesting->class_index, nesting->class_count, 2)) {
+        status = cpti_hash_index_grow(&nesting->class_index, nesting->alloc, 64,
+                                      nesting->class_count, hash_class, nesting);
+    }
+    if (status == CPT_OK) {
+        nesting->classes[nesting->class_count] = key;
+        *number = (uint32_t)nesting->class_count++;
+        cpti_hash_index_put(&nesting->class_index, hash_of(0, key.entry, key.other),
+                            *number);
+    }
+    return status;
+}
+
+/* --- Counting --- */
+
+/* Counts how @outer lies to @inner, which is instance @nesting->serial. */
+static cpt_status count_pair(struct cpti_nesting *nesting, uint32_t class_number,
+                             const struct nesting_interval *outer,
+                             const struct nesting_interval *inner)
+{
+    const int64_t slack_ns = nesting_slack(outer, inner);
+    const bool is_inside = nesting_contains(outer, inner, slack_ns);
+    const bool is_around = !is_inside && nesting_contains(inner, outer, slack_ns);
+    struct nesting_pair *pair = NULL;
+    cpt_status status =
+        count_of(nesting, class_number, outer->kind, inner->kind, &pair);
+
+    if (status != CPT_OK || pair == NULL) {
+        return status;
+    }
+    pair->service = outer->service;
+    pair->inside += is_inside;
+    pair->around += is_around;
+    pair->crossing += !is_inside && !is_around;
+    if (!is_inside) {
+        return CPT_OK;
+    }
+    pair->within += pair->serial != nesting->serial;
+    pair->serial = nesting->serial;
+    status = count_of(nesting, class_number, NESTING_SERVICE | outer->service,
+                      inner->kind, &pair);
+    if (status == CPT_OK && pair != NULL) {
+        pair->within += pair->serial != nesting->serial;
+        pair->serial = nesting->serial;
+    }
+    return status;
+}
+
+/* Whether both run at one time for certain. */
+static bool is_overlap(const struct nesting_interval *a,
+                       const struct nesting_interval *b)
+{
+    const int64_t slack_ns = nesting_slack(a, b);
+
+    return nesting_contains(a, b, slack_ns) || nesting_contains(b, a, slack_ns) ||
+           (a->begin_ns + slack_ns < b->end_ns && b->begin_ns + slack_ns < a->end_ns);
+}
+
+/* Counts how instances @other and @number, the current one, lie, if they overlap. */
+static cpt_status count_both(struct cpti_nesting *nesting, uint32_t class_number,
+                             size_t other, size_t number)
+{
+    const struct nesting_interval *outer = &nesting->intervals[other];
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    struct nesting_pair *pair = NULL;
+    cpt_status status = CPT_OK;
+
+    if (other == number || !is_overlap(outer, inner)) {
+        return CPT_OK;
+    }
+    if (cpti_nesting_may_contain(outer, inner)) {
+        status = count_pair(nesting, class_number, outer, inner);
+    }
+    if (status == CPT_OK && cpti_nesting_may_contain(inner, outer) &&
+        nesting_contains(inner, outer, nesting_slack(inner, outer))) {
+        status = count_of(nesting, class_number, inner->kind, outer->kind, &pair);
+    }
+    if (pair != NULL) {
+        pair->service = inner->service;
+        pair->fills += pair->filled_serial != nesting->serial;
+        pair->filled_serial = nesting->serial;
+    }
+    return status;
+}
+
+/* Counts all that run at the time of instance @number. */
+static cpt_status count_instance(struct cpti_nesting *nesting, uint32_t class_number,
+                                 size_t number)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    struct nesting_pair *all = NULL;
+    cpt_status status = count_of(nesting, class_number, NESTING_ALL, inner->kind, &all);
+
+    if (all != NULL) {
+        all->within++;
+    }
+    nesting->serial++;
+    cpti_nesting_advance(nesting, number);
+    for (size_t i = 0; status == CPT_OK && i < nesting->active_count; i++) {
+        status = count_both(nesting, class_number, nesting->active[i], number);
+    }
+    for (size_t i = nesting->looked_at; status == CPT_OK && i < nesting->count &&
+                                        nesting->intervals[i].begin_ns <= inner->end_ns;
+         i++) {
+        status = count_both(nesting, class_number, i, number);
+    }
+    return status;
+}
+
+void cpti_nesting_advance(struct cpti_nesting *nesting, size_t number)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    size_t kept = 0;
+
+    if (number == 0) {
+        nesting->active_count = 0;
+        nesting->looked_at = 0;
+    }
+    while (nesting->looked_at < nesting->count &&
+           nesting->intervals[nesting->looked_at].begin_ns - nesting->slack_ns <=
+               inner->begin_ns) {
+        nesting->active[nesting->active_count++] = (uint32_t)nesting->looked_at++;
+    }
+    for (size_t i = 0; i < nesting->active_count; i++) {
+        const uint32_t active = nesting->active[i];
+
+        if (nesting->intervals[active].end_ns + nesting->slack_ns >= inner->begin_ns) {
+            nesting->active[kept++] = active;
+        }
+    }
+    nesting->active_count = kept;
+}
+
+cpt_status cpti_nesting_learn(struct cpti_nesting *nesting,
+                              const struct cpti_request *request)
+{
+    uint32_t class_number = NESTING_ALL;
+    cpt_status status = cpti_nesting_take(nesting, request);
+
+    if (status != CPT_OK || nesting->count == 0) {
+        return status;
+    }
+    if (nesting->count > CPTI_NESTING_LINES_MAX) {
+        nesting->counts.long_requests++;
+        return CPT_OK;
+    }
+    status = add_class(nesting, &class_number);
+    if (status != CPT_OK || class_number == NESTING_ALL ||
+        nesting->classes[class_number].requests == LEARNT_MAX) {
+        return status;
+    }
+    nesting->classes[class_number].requests++;
+    nesting->counts.learnt++;
+    for (size_t i = 0; status == CPT_OK && i < nesting->count; i++) {
+        status = count_instance(nesting, class_number, i);
+    }
+    return status;
+}
+
+/* --- Deciding --- */
+
+/* Whether the service of @entry has another kind of entry. */
+static bool has_many_entries(const struct cpti_nesting *nesting,
+                             const struct nesting_class *class)
+{
+    for (size_t i = 0; i < nesting->class_count; i++) {
+        if (nesting->classes[i].entry_service == class->entry_service &&
+            nesting->classes[i].entry != class->entry) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether half of the requests of @class, or more, have the kind that is the first one
+ * of @other. */
+static bool has_first_of(const struct cpti_nesting *nesting, uint32_t class_number,
+                         const struct nesting_class *other)
+{
+    const struct nesting_pair *all =
+        cpti_nesting_find(nesting, class_number, NESTING_ALL, other->other);
+
+    return all != NULL &&
+           2 * (uint64_t)all->within >= nesting->classes[class_number].requests;
+}
+
+/* Whether classes @a and @b are one: requests of both have the first kinds of both, so
+ * these run beside each other; or both are small, or of a service that has several
+ * kinds of entries. */
+static bool are_one(const struct cpti_nesting *nesting, uint32_t a, uint32_t b)
+{
+    const struct nesting_class *first = &nesting->classes[a];
+    const struct nesting_class *second = &nesting->classes[b];
+
+    return first->entry == second->entry &&
+           ((first->is_merged && second->is_merged) ||
+            (has_first_of(nesting, a, second) && has_first_of(nesting, b, first)));
+}
+
+/* Takes classes together. */
+static void merge_classes(struct cpti_nesting *nesting)
+{
+    for (uint32_t i = 0; i < nesting->class_count; i++) {
+        struct nesting_class *class = &nesting->classes[i];
+
+        class->final = i;
+        class->is_merged =
+            has_many_entries(nesting, class) || class->requests < CLASS_REQUESTS_MIN;
+        for (uint32_t k = 0; k < i; k++) {
+            if (are_one(nesting, k, i)) {
+                class->final = nesting->classes[k].final;
+                break;
+            }
+        }
+        nesting->counts.classes += class->final == i;
+    }
+}
+
+/* Adds the counts of pairs of classes that were taken together. */
+static cpt_status merge_pairs(struct cpti_nesting *nesting)
+{
+    struct nesting_pair *pairs = nesting->pairs;
+    const size_t count = nesting->pair_count;
+    cpt_status status = CPT_OK;
+
+    nesting->pairs = NULL;
+    nesting->pair_count = 0;
+    nesting->pair_capacity = 0;
+    cpti_hash_index_reset(&nesting->pair_index);
+    for (size_t i = 0; status == CPT_OK && i < count; i++) {
+        struct nesting_pair *to = NULL;
+
+        status = count_of(nesting, nesting->classes[pairs[i].class_number].final,
+                          pairs[i].outer, pairs[i].inner, &to);
+        if (to != NULL) {
+            to->service = pairs[i].service;
+            to->within += pairs[i].within;
+            to->inside += pairs[i].inside;
+            to->crossing += pairs[i].crossing;
+            to->around += pairs[i].around;
+            to->fills += pairs[i].fills;
+        }
+    }
+    cpt_alloc_free(nesting->alloc, pairs);
+    return status;
+}
+
+static bool is_universal(const struct cpti_nesting *nesting,
+                         const struct nesting_pair *pair)
+{
+    const struct nesting_pair *all =
+        cpti_nesting_find(nesting, pair->class_number, NESTING_ALL, pair->inner);
+
+    return all != NULL &&
+           (uint64_t)(all->within - pair->within) * REFUTED_PART <= all->within;
+}
+
+/* @share is that of pairs that cross, in the class. */
+static bool is_admissible(const struct nesting_pair *pair, double share)
+{
+    const double all = (double)pair->crossing + pair->inside;
+
+    return pair->inside > 0 &&
+           (pair->crossing + CROSSING_PRIOR * share) * CROSSING_PART <=
+               all + CROSSING_PRIOR &&
+           (double)pair->around * CROSSING_PART <= all + pair->around;
+}
+
+/* Whether nearly each instance of `outer` contains one of `inner`. */
+static bool is_filled(const struct cpti_nesting *nesting,
+                      const struct nesting_pair *pair)
+{
+    const struct nesting_pair *all =
+        cpti_nesting_find(nesting, pair->class_number, NESTING_ALL, pair->outer);
+
+    return all != NULL && pair->inside >= pair->around &&
+           (uint64_t)(all->within - pair->fills) * REFUTED_PART <= all->within;
+}
+
+/* Adds up, for each class, how many pairs cross. */
+static void share_crossing(struct cpti_nesting *nesting)
+{
+    for (size_t i = 0; i < nesting->pair_count; i++) {
+        struct nesting_class *class = &nesting->classes[nesting->pairs[i].class_number];
+
+        class->inside += nesting->pairs[i].inside;
+        class->crossing += nesting->pairs[i].crossing;
+    }
+}
+
+/* A pair of a kind and a service is universal if that of none of its kinds is. */
+static void decide_services(struct cpti_nesting *nesting)
+{
+    for (size_t i = 0; i < nesting->pair_count; i++) {
+        struct nesting_pair *pair = &nesting->pairs[i];
+
+        if (pair->outer != NESTING_ALL && (pair->outer & NESTING_SERVICE) != 0) {
+            pair->is_universal = !pair->has_kind && is_universal(nesting, pair);
+        }
+    }
+}
+
+/* How many kinds are universal for each. */
+static void count_depths(struct cpti_nesting *nesting)
+{
+    for (size_t i = 0; i < nesting->pair_count; i++) {
+        const struct nesting_pair *pair = &nesting->pairs[i];
+        struct nesting_pair *all =
+            cpti_nesting_find(nesting, pair->class_number, NESTING_ALL, pair->inner);
+
+        if (all != NULL && pair->is_universal) {
+            all->depth++;
+        }
+    }
+}
+
+/* Whether both numbers are one, but for 2 %. */
+static bool is_about(uint32_t a, uint32_t b)
+{
+    return (uint64_t)(a > b ? a - b : b - a) * REFUTED_PART <= a;
+}
+
+/* Finds the kinds of which each instance of their deepest universal kind has one. */
+static void find_singles(struct cpti_nesting *nesting)
+{
+    for (size_t i = 0; i < nesting->pair_count; i++) {
+        const struct nesting_pair *pair = &nesting->pairs[i];
+        struct nesting_pair *all =
+            cpti_nesting_find(nesting, pair->class_number, NESTING_ALL, pair->inner);
+        const struct nesting_pair *outer =
+            cpti_nesting_find(nesting, pair->class_number, NESTING_ALL, pair->outer);
+
+        /* the deepest one is a universal kind of all others */
+        if (all != NULL && outer != NULL && pair->is_universal &&
+            outer->depth + 1 == all->depth) {
+            all->is_single = is_about(all->within, outer->within) &&
+                             is_about(all->within, pair->inside);
+        }
+    }
+}
+
+cpt_status cpti_nesting_finish(struct cpti_nesting *nesting)
+{
+    cpt_status status;
+
+    merge_classes(nesting);
+    status = merge_pairs(nesting);
+    if (status != CPT_OK) {
+        return status;
+    }
+    share_crossing(nesting);
+    for (size_t i = 0; i < nesting->pair_count; i++) {
+        struct nesting_pair *pair = &nesting->pairs[i];
+        const struct nesting_class *class = &nesting->classes[pair->class_number];
+        const double all = (double)class->crossing + (double)class->inside;
+        struct nesting_pair *whole = NULL;
+
+        if (pair->outer == NESTING_ALL || (pair->outer & NESTING_SERVICE) != 0) {
+            continue;
+        }
+        pair->is_universal = is_universal(nesting, pair);
+        pair->is_filled = is_filled(nesting, pair);
+        pair->is_admissible =
+            is_admissible(pair, all > 0 ? (double)class->crossing / all : 0);
+        whole = cpti_nesting_find(nesting, pair->class_number,
+                                  NESTING_SERVICE | pair->service, pair->inner);
+        if (whole != NULL) {
+            whole->has_kind |= pair->is_universal;
+        }
+    }
+    decide_services(nesting);
+    count_depths(nesting);
+    find_singles(nesting);
+    return CPT_OK;
+}
