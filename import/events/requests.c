@@ -167,8 +167,8 @@ cpt_status cpti_requests_add(struct cpti_requests *requests,
 
 /* --- Going through --- */
 
-bool joined_is_before(const struct joined_request *left,
-                      const struct joined_request *right)
+bool cpti_joined_is_before(const struct joined_request *left,
+                           const struct joined_request *right)
 {
     const int64_t left_ns = joined_lines(left)->begin_ns;
     const int64_t right_ns = joined_lines(right)->begin_ns;
@@ -208,8 +208,8 @@ static cpt_status advance(const struct cpti_requests *requests,
 static bool heap_is_before(const struct cpti_requests *requests, size_t left,
                            size_t right)
 {
-    return joined_is_before(requests->readers[requests->heap[left]].next,
-                            requests->readers[requests->heap[right]].next);
+    return cpti_joined_is_before(requests->readers[requests->heap[left]].next,
+                                 requests->readers[requests->heap[right]].next);
 }
 
 /* Puts the entry at @place where it belongs, downwards. */
@@ -326,7 +326,7 @@ cpt_status cpti_requests_next(struct cpti_requests *requests,
 /* --- Names --- */
 
 struct cpt_bytes cpti_requests_text(const struct cpti_requests *requests,
-                                    enum cpti_names which, uint32_t number)
+                                    enum cpti_name_sort which, uint32_t number)
 {
     const struct cpti_event_names *names = &requests->names;
 
@@ -340,7 +340,8 @@ struct cpt_bytes cpti_requests_text(const struct cpti_requests *requests,
                         names->kinds[names->kind_order[number]].name);
 }
 
-size_t cpti_requests_names(const struct cpti_requests *requests, enum cpti_names which)
+size_t cpti_requests_names(const struct cpti_requests *requests,
+                           enum cpti_name_sort which)
 {
     const struct cpti_event_names *names = &requests->names;
 

@@ -53,7 +53,12 @@ struct cpti_request {
 };
 
 /* What names are of. */
-enum cpti_names { CPTI_NAMES_SERVICE, CPTI_NAMES_HOST, CPTI_NAMES_KIND, CPTI_NAMES };
+enum cpti_name_sort {
+    CPTI_NAMES_SERVICE,
+    CPTI_NAMES_HOST,
+    CPTI_NAMES_KIND,
+    CPTI_NAMES
+};
 
 struct cpti_requests_options {
     const struct cpt_alloc *alloc; /* NULL: malloc's */
@@ -97,10 +102,11 @@ cpt_status cpti_requests_next(struct cpti_requests *requests,
 /* The text of a name, from the first rewind on; of a kind its name without the service.
  * Borrowed until the requests are freed. */
 struct cpt_bytes cpti_requests_text(const struct cpti_requests *requests,
-                                    enum cpti_names which, uint32_t number);
+                                    enum cpti_name_sort which, uint32_t number);
 
 /* How many names there are; of services and hosts number 0 is the unknown one. */
-size_t cpti_requests_names(const struct cpti_requests *requests, enum cpti_names which);
+size_t cpti_requests_names(const struct cpti_requests *requests,
+                           enum cpti_name_sort which);
 
 /* The service that a kind is of. */
 uint32_t cpti_requests_kind_service(const struct cpti_requests *requests,

@@ -81,8 +81,8 @@ static inline struct cpt_bytes joined_id(const struct joined_request *request)
 }
 
 /* Whether @left comes before @right: by the time of the first line, then by id. */
-bool joined_is_before(const struct joined_request *left,
-                      const struct joined_request *right);
+bool cpti_joined_is_before(const struct joined_request *left,
+                           const struct joined_request *right);
 
 /* Joins the events of all parts. CPT_OK; CPT_NO_MEMORY; CPT_LIMIT; CPT_IO. */
 cpt_status cpti_requests_join(struct cpti_requests *requests);

@@ -56,10 +56,10 @@ void cpti_event_lines_free(struct cpti_event_lines *lines)
 static cpt_status find_end(struct cpti_window *window)
 {
     for (;;) {
-        const char *from = window->buffer + window->at;
-        const char *end = window->end > window->at
-                              ? memchr(from, '\n', window->end - window->at)
-                              : NULL;
+        const char *end =
+            window->end > window->at
+                ? memchr(window->buffer + window->at, '\n', window->end - window->at)
+                : NULL;
         cpt_status status = CPT_OK;
 
         window->at = end != NULL ? (size_t)(end - window->buffer) + 1 : window->end;
@@ -152,13 +152,16 @@ static cpt_status next_line(struct cpti_event_lines *lines, struct cpt_bytes *li
     } else if (status == CPT_OK && lines->is_open) {
         status = find_row_end(window);
     }
+    if (status != CPT_OK) {
+        return status;
+    }
     *line =
         (struct cpt_bytes){window->buffer + window->start, window->at - window->start};
     while (line->bytes > 0 && (line->data[line->bytes - 1] == '\n' ||
                                line->data[line->bytes - 1] == '\r')) {
         line->bytes--;
     }
-    return status;
+    return CPT_OK;
 }
 
 /* --- Events --- */
