@@ -26,9 +26,12 @@
 #define CPTI_EVIDENCE_ATTRIBUTE "cpt.evidence"
 
 /* Of what a record was made, if its request was not traced: "events" are lines of event
- * logs. */
-#define CPTI_SOURCE_ATTRIBUTE "cpt.source"
-#define CPTI_SOURCE_EVENTS    "events"
+ * logs. Of such a record, how its spans were found, cpti_event_method_word(), and the
+ * id of its request, if that is no trace id. */
+#define CPTI_SOURCE_ATTRIBUTE     "cpt.source"
+#define CPTI_SOURCE_EVENTS        "events"
+#define CPTI_EVENTS_ATTRIBUTE     "cpt.events"
+#define CPTI_REQUEST_ID_ATTRIBUTE "request.id"
 
 /* The format of the count of a tree's requests with such a word; "recorded" has none:
  * it has the rest. */

@@ -32,6 +32,11 @@
     .summary = "critical paths from spans of Jaeger, Zipkin and OpenTelemetry",        \
     .question = "How do spans of other tracers become path logs?",                     \
     .needs = "files of Jaeger, Zipkin or OpenTelemetry"
+#define CPTI_IS_EVENTS                                                                 \
+    .name = "events", .group = CPTI_COLLECT,                                           \
+    .summary = "what lines of logs tell of requests, and what they lack",              \
+    .question = "Do the logs that I have tell why a request is slow?",                 \
+    .needs = "files of lines, of any program"
 #define CPTI_IS_EXPLAIN                                                                \
     .name = "explain", .group = CPTI_LOOK,                                             \
     .summary = "why a span is on the critical path, or is not",                        \

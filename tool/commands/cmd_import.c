@@ -12,6 +12,7 @@
 #include "tool/base/files.h"
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
+#include "tool/events/event_import.h"
 #include "tool/base/output.h"
 #include "tool/requests/moved_clocks.h"
 #include "tool/print/perfetto.h"
@@ -625,6 +626,9 @@ static int run(const struct cpti_arguments *arguments)
     uint64_t limit_mb = 0;
     int status = read_mode(arguments, &import.mode);
 
+    if (cpti_has(arguments, "events")) {
+        return cpti_event_import(arguments);
+    }
     if (status == CPTI_EXIT_DONE) {
         import.records.tag_keys = import.tag_keys;
         status =
@@ -673,6 +677,8 @@ static const struct cpti_option options[] = {
      "write all visits of services to the log, too, on the path or not, for cpt "
      "culprit"},
     CPTI_TAG_OPTION,
+    {"events", 0, NULL,
+     "the files are lines of logs, CSV with the columns id, service, event, time_us …"},
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
@@ -689,6 +695,8 @@ static const struct cpti_example examples[] = {
      "out of Jaeger"},
     {"cpt import trace.json -o trace.pftrace",
      "the paths with arrows from who unblocked to who went on, in ui.perfetto.dev"},
+    {"cpt import --events lines.csv -o lines.cptlog && cpt report lines.cptlog",
+     "the paths that lines of logs tell"},
     {"cpt import --sections trace.json", "which span has the critical path, and when"},
     {"cpt import --annotate - trace.json.gz | gzip >annotated.json.gz",
      "for Jaeger's page, which shows the attribute cpt.path_ns of each span"},
@@ -698,7 +706,7 @@ static const struct cpti_example examples[] = {
 const struct cpti_command cpti_command_import = {
     CPTI_IS_IMPORT,
     .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE...",
-               "[OPTION]... --annotate COPY FILE"},
+               "[OPTION]... --annotate COPY FILE", "--events -o LOG FILE..."},
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -212,7 +212,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     const struct cpti_span *span = cpti_spans_at(spans, root);
     const char *fragment = cpti_span_fragment_word(cpti_spans_fragment(spans));
     char method[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_attribute attributes[CPTI_TAG_KEYS_MAX + 3];
+    struct cpt_attribute attributes[CPTI_TAG_KEYS_MAX + 3 + CPTI_EXTRA_MAX];
     unsigned char *visits = NULL;
     struct cpt_record record = {.probability = probability * sampled_of(span),
                                 .service = span->service,
@@ -243,6 +243,9 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
         attributes[record.attribute_count++] =
             text_of(CPTI_FRAGMENT_ATTRIBUTE, cpt_bytes_of(fragment));
     }
+    for (size_t i = 0; i < records->extra_count; i++) {
+        attributes[record.attribute_count++] = records->extra[i];
+    }
     if (records->adds_visits) {
         struct cpt_bytes bytes;
 
@@ -252,4 +255,18 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     status = status == CPT_OK ? write_record(records, &record) : status;
     cpt_alloc_free(NULL, visits);
     return status;
+}
+
+cpt_status cpti_span_records_put(struct cpti_span_records *records,
+                                 struct cpt_record *record, struct cpt_bytes trace)
+{
+    record->latency_ns = cpt_path_sum_ns(records->path);
+    record->service = cpt_name_service(record->entry);
+    record->status = cpt_bytes_of("ok");
+    record->is_random = 1;
+    record->has_trace_id = read_trace_id(trace, record->trace_id);
+    record->attributes = records->extra;
+    record->attribute_count = records->extra_count;
+    record->path = records->path;
+    return write_record(records, record);
 }

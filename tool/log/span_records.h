@@ -15,9 +15,13 @@
 
 #include <stdbool.h>
 
+struct cpt_attribute;
 struct cpt_log_block;
 struct cpt_path;
+struct cpt_record;
 struct cpti_spans;
+
+enum { CPTI_EXTRA_MAX = 4 };
 
 /* An attribute of a record: all visits of the request, as a path is encoded
  * (cpti_spans_all()). */
@@ -31,6 +35,9 @@ struct cpti_span_records {
     struct cpt_path *visits;
     const struct cpt_bytes *tag_keys; /* of attributes of the entry's span; borrowed */
     size_t tag_key_count;
+    const struct cpt_attribute *extra; /* of each record; at most
+                                        * CPTI_EXTRA_MAX; borrowed */
+    size_t extra_count;
     bool adds_visits;           /* records have all visits, too, in CPTI_VISITS_KEY */
     struct cpt_bytes unwritten; /* a block that could not be stored, within `block` */
     size_t unwritten_count;     /* of its records */
@@ -59,6 +66,11 @@ cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path);
 cpt_status cpti_span_records_add(struct cpti_span_records *records,
                                  struct cpti_spans *spans, struct cpt_bytes trace,
                                  double probability);
+
+/* Adds @record with the id of @trace and the path of `path`: its service, latency and
+ * attributes are set. CPT_OK; as above. */
+cpt_status cpti_span_records_put(struct cpti_span_records *records,
+                                 struct cpt_record *record, struct cpt_bytes trace);
 
 /* How many records were added and are not written. */
 size_t cpti_span_records_waiting(const struct cpti_span_records *records);

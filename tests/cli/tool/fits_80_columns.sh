@@ -8,7 +8,7 @@ make_log experiment >a.cptlog
 make_log hostile >b.cptlog
 make_log markup >c.cptlog
 fits() { grep -E '^.{81,}' | sed "s/^/$1: /"; } # WHAT: standard input
-for page in '' demo metadata log show aggregate merge load report diff culprit contention busy slack experiment whatif web precision plan pprof folded; do
+for page in '' demo events metadata log show aggregate merge load report diff culprit contention busy slack experiment whatif web precision plan pprof folded; do
     cpt $page --help | fits "help of $page"
     # what is set as it is in a man page: tables are indented once, examples twice
     cpt --man $page | awk '/^\.nf/ { as_is = 1 } /^\.fi/ { as_is = 0 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* event_input.c - files of lines, joined to requests; see event_input.h */
+#include "tool/events/event_input.h"
+
+#include "tool/requests/span_totals.h"
+#include "tool/base/files.h"
+#include "tool/base/options.h"
+#include "tool/base/output.h"
+#include "tool/base/private_file.h"
+#include "cpt/base/now.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t progress_interval_ns = 250000000;
+
+/* A file that is read. */
+struct reading {
+    struct cpti_input input;
+    struct cpti_event_lines *lines;
+    uint64_t progress_ns; /* when it is shown next; 0: never */
+    bool has_shown;
+};
+
+static int open_private_file(void)
+{
+    char path[CPTI_PRIVATE_PATH_BYTES];
+
+    return cpti_private_file(path);
+}
+
+/* --- Progress --- */
+
+static void show_progress(struct reading *reading)
+{
+    const struct cpti_input *input = &reading->input;
+    const uint64_t now_ns = reading->progress_ns != 0 ? cpti_now_ns() : 0;
+
+    if (now_ns < reading->progress_ns || reading->progress_ns == 0) {
+        return;
+    }
+    reading->progress_ns = now_ns + progress_interval_ns;
+    reading->has_shown = true;
+    (void)fprintf(stderr, "\r%s: %" PRIu64 " lines", cpti_input_name(input),
+                  cpti_event_lines_counts(reading->lines)->lines);
+    if (input->total_bytes > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " %%",
+                      100 * input->read_bytes / input->total_bytes);
+    }
+    (void)fputs("\033[K", stderr);
+}
+
+static void end_progress(struct reading *reading)
+{
+    if (reading->has_shown) {
+        (void)fputs("\r\033[K", stderr);
+        reading->has_shown = false;
+    }
+}
+
+/* A cpt_read_fn. */
+static cpt_status read_input(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    struct reading *reading = context;
+
+    show_progress(reading);
+    return cpti_input_read(&reading->input, buffer, capacity, bytes);
+}
+
+/* --- Files --- */
+
+static void add_counts(struct cpti_event_lines_counts *sum,
+                       const struct cpti_event_lines_counts *counts)
+{
+    sum->lines += counts->lines;
+    sum->events += counts->events;
+    sum->unmatched += counts->unmatched;
+    sum->timeless += counts->timeless;
+    sum->cut += counts->cut;
+    sum->with_nul += counts->with_nul;
+    sum->without_utf8 += counts->without_utf8;
+}
+
+/* Why events cannot be kept. */
+static int store_failed(cpt_status status)
+{
+    return status == CPT_IO ? cpti_failed("the private file of the requests cannot be "
+                                          "used: %s",
+                                          strerror(errno))
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+/* Adds the events of a file. */
+static int read_events(struct cpti_event_input *input, struct reading *reading)
+{
+    struct cpt_error error = {0};
+    struct cpti_event event;
+    cpt_status status = CPT_OK;
+
+    while (status == CPT_OK) {
+        status = cpti_event_lines_next(reading->lines, &event, &error);
+        if (status == CPT_OK) {
+            status = cpti_requests_add(input->requests, &event);
+            if (status != CPT_OK) {
+                end_progress(reading);
+                return store_failed(status);
+            }
+        }
+    }
+    end_progress(reading);
+    if (status == CPT_END) {
+        return CPTI_EXIT_DONE;
+    }
+    return cpti_failed_at(
+        (struct cpti_at){.file = cpti_input_name(&reading->input)}, "%s",
+        error.sentence[0] != '\0' ? error.sentence : cpt_status_sentence(status));
+}
+
+/* Warns of lines of no form, and shows where the first one is. */
+static void warn_unmatched(const struct reading *reading)
+{
+    const struct cpti_event_lines_counts *counts =
+        cpti_event_lines_counts(reading->lines);
+
+    if (counts->unmatched > 0) {
+        cpti_warn("%s: %" PRIu64 " lines are of no form that is known, first line "
+                  "%" PRIu64,
+                  cpti_input_name(&reading->input), counts->unmatched,
+                  counts->first_unmatched);
+    }
+}
+
+static int read_file(struct cpti_event_input *input, const char *path, uint32_t number)
+{
+    struct reading reading = {.progress_ns = isatty(STDERR_FILENO)
+                                                 ? cpti_now_ns() + progress_interval_ns
+                                                 : 0};
+    const struct cpti_event_lines_options options = {
+        .read = read_input, .context = &reading, .name = path, .input = number};
+    int status = cpti_input_open(&reading.input, path);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    reading.lines = cpti_event_lines_new(&options);
+    status = reading.lines != NULL ? read_events(input, &reading)
+                                   : cpti_failed("out of memory");
+    if (reading.lines != NULL) {
+        add_counts(&input->lines, cpti_event_lines_counts(reading.lines));
+        warn_unmatched(&reading);
+    }
+    cpti_event_lines_free(reading.lines);
+    cpti_input_close(&reading.input);
+    return status;
+}
+
+int cpti_event_input_read(struct cpti_event_input *input,
+                          const struct cpti_arguments *arguments)
+{
+    const struct cpti_requests_options options = {.open_file = open_private_file};
+    int status = CPTI_EXIT_DONE;
+
+    *input = (struct cpti_event_input){.requests = cpti_requests_new(&options)};
+    if (input->requests == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (arguments->operand_count > CPTI_INPUTS_MAX) {
+        return cpti_failed("more than %d files", CPTI_INPUTS_MAX);
+    }
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        status = cpti_exit_last(status,
+                                read_file(input, arguments->operands[i], (uint32_t)i));
+    }
+    return status;
+}
+
+bool cpti_event_input_is_usable(const struct cpti_event_input *input, int status)
+{
+    return input->requests != NULL &&
+           (status == CPTI_EXIT_DONE ||
+            cpti_requests_counts(input->requests)->events > 0);
+}
+
+void cpti_event_input_end(struct cpti_event_input *input)
+{
+    cpti_requests_free(input->requests);
+    input->requests = NULL;
+}
+
+void cpti_event_input_tell(const struct cpti_event_input *input)
+{
+    const struct cpti_requests_counts *counts = cpti_requests_counts(input->requests);
+
+    cpti_told("%" PRIu64 " lines, %" PRIu64 " events of %" PRIu64 " requests",
+              input->lines.lines, counts->events, counts->requests);
+    cpti_tell_count(input->lines.timeless, "lines without a time that can be read");
+    cpti_tell_count(input->lines.with_nul, "lines with a NUL");
+    cpti_tell_count(input->lines.without_utf8, "lines that are no UTF-8");
+    cpti_tell_count(input->lines.cut, "lines cut at 1 MiB");
+    cpti_tell_count(counts->without_id, "events without an id");
+    cpti_tell_count(counts->impossible,
+                    "events before 2000, or that end before they begin");
+    cpti_tell_count(counts->far, "events more than a day from the rest of their "
+                                 "request");
+    cpti_tell_count(counts->too_long, "requests of more than 100,000 lines left out");
+    cpti_tell_count(counts->other_kinds,
+                    "events whose name is one too many of their service: (other)");
+}
+
+/* Says by how much the clock of one host differs. */
+static void tell_clock(const struct cpti_event_input *input,
+                       const struct cpti_event_clock *clock)
+{
+    const double ms = 1e6;
+    const double least = (double)clock->least_ns / ms;
+    const double most = (double)clock->most_ns / ms;
+    const char *host = cpti_quoted_bytes(
+        cpti_requests_text(input->requests, CPTI_NAMES_HOST, clock->host));
+
+    if (clock->guessed > 0) {
+        cpti_warn(
+            "host %s: its clock seems to be %.2f to %.2f ms ahead, as its lines lie "
+            "outside of their requests; is it? Points are not moved",
+            host, least, most);
+        return;
+    }
+    cpti_told("host %s: its clock is %.2f to %.2f ms ahead, in %" PRIu64
+              " blocks of %d requests: %s",
+              host, least, most, clock->blocks, CPTI_CLOCK_BLOCK_REQUESTS,
+              clock->moved > 0 ? "moved" : "too little to be moved");
+}
+
+void cpti_event_input_tell_clocks(const struct cpti_event_input *input,
+                                  const struct cpti_event_clocks *clocks)
+{
+    const struct cpti_event_clock *found = NULL;
+    const size_t count = clocks != NULL ? cpti_event_clocks_found(clocks, &found) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        tell_clock(input, &found[i]);
+    }
+}
