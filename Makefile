@@ -19,7 +19,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Debian packages, by what needs them.
 BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev \
-	libcbor-dev libevent-dev zlib1g-dev libzstd-dev libjansson-dev \
+	libcbor-dev libevent-dev zlib1g-dev libzstd-dev libpcre2-dev libjansson-dev \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
 TEST_PACKAGES = g++ libsimdjson-dev libcunit1-dev golang-go graphviz curl clang-format \
 	libssl-dev openssl

@@ -38,7 +38,7 @@ apt()
         -o Dir::Cache="$folder/cache" -o Acquire::Languages=none -o APT::Sandbox::User= "$@"
 }
 if ! apt update >update.txt 2>&1 || ! (cd debs && apt download libcbor-dev libcbor0.8 \
-    libcunit1-dev libcunit1 libnanopb-dev zlib1g-dev zlib1g libzstd-dev libzstd1 libjansson-dev libjansson4 \
+    libcunit1-dev libcunit1 libnanopb-dev zlib1g-dev zlib1g libzstd-dev libzstd1 libpcre2-dev libpcre2-8-0 libjansson-dev libjansson4 \
     libevent-dev libevent-2.1-7 libevent-core-2.1-7 libevent-extra-2.1-7 \
     libevent-pthreads-2.1-7 libc-bin) >download.txt 2>&1; then
     tail -n 3 update.txt download.txt 2>/dev/null

@@ -28,6 +28,7 @@ extern CU_TestInfo cpt_traces_tests[];
 extern CU_TestInfo cpt_live_tests[];
 extern CU_TestInfo cpt_otlp_protobuf_tests[];
 extern CU_TestInfo cpt_batches_tests[];
+extern CU_TestInfo cpt_event_times_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
@@ -56,6 +57,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"live", NULL, NULL, NULL, NULL, cpt_live_tests},
     {"OTLP in protobuf", NULL, NULL, NULL, NULL, cpt_otlp_protobuf_tests},
     {"batches", NULL, NULL, NULL, NULL, cpt_batches_tests},
+    {"event times", NULL, NULL, NULL, NULL, cpt_event_times_tests},
 #endif
     CU_SUITE_INFO_NULL,
 };
