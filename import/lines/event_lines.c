@@ -6,18 +6,29 @@
 #include "import/bytes/inflate.h"
 #include "import/bytes/window.h"
 #include "import/lines/event_csv.h"
+#include "import/lines/event_guess.h"
+#include "import/lines/event_reader.h"
+#include "cpt/base/text.h"
 #include "cpt/base/utf8.h"
 
 #include <string.h>
+
+enum { HEAD_BYTES = 64 << 10, SHOWN_BYTES = 160 };
 
 struct cpti_event_lines {
     struct cpti_event_lines_options options;
     struct cpti_event_lines_counts counts;
     struct cpti_inflate *inflate;
     struct cpti_window window;
-    bool is_open;    /* its first line was read */
+    bool is_open;    /* it is known what the file is */
+    bool is_csv;     /* ours */
     bool is_skipped; /* what is left of a line that was cut */
     struct cpti_event_csv csv;
+    struct cpti_sources *guessed;
+    struct cpti_line_source *source; /* NULL of CSV */
+    struct cpti_event_reader *reader;
+    char shown[SHOWN_BYTES]; /* the first line that is of no form */
+    size_t shown_bytes;
 };
 
 struct cpti_event_lines *
@@ -44,6 +55,8 @@ void cpti_event_lines_free(struct cpti_event_lines *lines)
     if (lines != NULL) {
         cpti_window_deinit(&lines->window);
         cpti_inflate_free(lines->inflate);
+        cpti_event_reader_free(lines->reader);
+        cpti_sources_free(lines->guessed);
         cpt_alloc_free(lines->options.alloc, lines);
     }
 }
@@ -149,7 +162,7 @@ static cpt_status next_line(struct cpti_event_lines *lines, struct cpt_bytes *li
         lines->is_skipped = true;
         lines->counts.cut++;
         status = CPT_OK;
-    } else if (status == CPT_OK && lines->is_open) {
+    } else if (status == CPT_OK && lines->is_csv) {
         status = find_row_end(window);
     }
     if (status != CPT_OK) {
@@ -200,47 +213,149 @@ static bool is_text(struct cpti_event_lines *lines, struct cpt_bytes line)
     return true;
 }
 
-/* Reads the first line: what the file is. */
-static cpt_status open_file(struct cpti_event_lines *lines, struct cpt_error *error)
+/* Finds who reads the file: a source of the user, or a built-in format by @head. */
+static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes head,
+                              struct cpt_error *error)
 {
-    struct cpt_bytes line;
-    const cpt_status status = next_line(lines, &line);
+    const char *name = lines->options.name != NULL ? lines->options.name : "";
+    cpt_status status = CPT_OK;
 
-    if (status != CPT_OK) {
-        return status;
+    if (lines->options.sources != NULL) {
+        lines->source = cpti_sources_find(lines->options.sources, name);
+        status = lines->source != NULL ? CPT_OK : CPT_INVALID;
+    } else {
+        status = cpti_event_guess(lines->options.alloc, head, name, &lines->guessed);
+        lines->source = status == CPT_OK ? cpti_sources_at(lines->guessed, 0) : NULL;
     }
-    if (!cpti_event_csv_is_header(line)) {
-        return cpt_error_set(error, CPT_INVALID, 0,
-                             "the first line names no columns, such as id,time_us");
+    if (status == CPT_INVALID ||
+        (status == CPT_OK && lines->source->way == CPTI_WAY_CSV)) {
+        lines->source = NULL;
+        return cpt_error_set(
+            error, CPT_INVALID, 0, "%s",
+            lines->options.sources != NULL
+                ? "no source has files that are called so, and the "
+                  "first line names no columns, such as id,time_us"
+                : "its first lines are of no known format, and name no "
+                  "columns, such as id,time_us");
     }
-    lines->is_open = true;
-    return cpti_event_csv_open(&lines->csv, line, error);
+    if (status == CPT_OK) {
+        lines->reader = cpti_event_reader_new(lines->options.alloc, lines->source,
+                                              lines->source->name);
+        status = lines->reader != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    return status;
 }
 
-/* Whether the line is an event, and counts why not. */
-static bool read_line(struct cpti_event_lines *lines, struct cpt_bytes line,
-                      struct cpti_event *event)
+/* Looks at the first lines: what the file is. */
+static cpt_status open_file(struct cpti_event_lines *lines, struct cpt_error *error)
+{
+    struct cpti_window *window = &lines->window;
+    struct cpt_bytes head;
+    struct cpt_bytes line;
+    cpt_status status = cpti_window_need(window, HEAD_BYTES);
+
+    head =
+        (struct cpt_bytes){window->buffer + window->start, window->end - window->start};
+    if (status != CPT_OK && (status != CPT_END || head.bytes == 0)) {
+        return status;
+    }
+    line = head;
+    line = cpti_text_trim(cpti_text_take(&line, '\n'), cpti_is_blank_of_file);
+    lines->is_csv = cpti_event_csv_is_header(line);
+    if (!lines->is_csv) {
+        status = open_source(lines, head, error);
+        lines->is_open = status == CPT_OK;
+        return status;
+    }
+    lines->is_csv = false; /* a header is one line */
+    status = next_line(lines, &line);
+    if (status == CPT_OK) {
+        status = cpti_event_csv_open(&lines->csv, line, error);
+    }
+    lines->is_csv = true;
+    lines->is_open = status == CPT_OK;
+    return status;
+}
+
+static void count_unmatched(struct cpti_event_lines *lines, struct cpt_bytes line)
+{
+    if (lines->counts.unmatched++ > 0) {
+        return;
+    }
+    lines->counts.first_unmatched = lines->counts.lines;
+    lines->shown_bytes = line.bytes < SHOWN_BYTES ? line.bytes : SHOWN_BYTES;
+    memcpy(lines->shown, line.data, lines->shown_bytes);
+}
+
+/* Reads a row of CSV. CPT_OK; CPT_CORRUPT: it is of no form; CPT_INVALID: it has no
+ * time. */
+static cpt_status read_row(struct cpti_event_lines *lines, struct cpt_bytes line,
+                           struct cpti_event *event)
+{
+    /* the bytes are in the window's buffer */
+    switch (cpti_event_csv_read(&lines->csv, lines->window.buffer + lines->window.start,
+                                line.bytes, event)) {
+    case CPTI_CSV_EVENT:
+        return CPT_OK;
+    case CPTI_CSV_TIMELESS:
+        return CPT_INVALID;
+    default:
+        return CPT_CORRUPT;
+    }
+}
+
+/* Hands on the next event of the line that was read last. */
+static bool take_event(struct cpti_event_lines *lines, struct cpti_event *event)
+{
+    const struct cpti_event *next =
+        lines->reader != NULL ? cpti_event_reader_next(lines->reader) : NULL;
+
+    if (next != NULL) {
+        *event = *next;
+    }
+    return next != NULL;
+}
+
+/* Reads a line. CPT_OK: *@event is its first event; CPT_WAITING: it has none, which is
+ * counted; CPT_NO_MEMORY. */
+static cpt_status read_line(struct cpti_event_lines *lines, struct cpt_bytes line,
+                            struct cpti_event *event)
 {
     struct cpti_event_lines_counts *counts = &lines->counts;
-    enum cpti_csv_row row;
+    cpt_status status = CPT_OK;
 
     if (!is_text(lines, line)) {
-        return false;
+        return CPT_WAITING;
     }
-    /* the bytes are in the window's buffer */
-    row = cpti_event_csv_read(&lines->csv, lines->window.buffer + lines->window.start,
-                              line.bytes, event);
-    if (row == CPTI_CSV_EVENT) {
-        event->row = counts->lines;
-        event->input = lines->options.input;
-        counts->events++;
-        return true;
+    if (lines->is_csv) {
+        status = read_row(lines, line, event);
+    } else {
+        status = cpti_event_reader_line(lines->reader, line);
+        status = status == CPT_OK && !take_event(lines, event) ? CPT_WAITING : status;
     }
-    counts->timeless += row == CPTI_CSV_TIMELESS;
-    if (row == CPTI_CSV_UNMATCHED && counts->unmatched++ == 0) {
-        counts->first_unmatched = counts->lines;
+    counts->timeless += status == CPT_INVALID;
+    counts->gave_up += status == CPT_LIMIT;
+    if (status == CPT_CORRUPT || status == CPT_LIMIT) {
+        count_unmatched(lines, line);
     }
-    return false;
+    return status == CPT_OK || status == CPT_NO_MEMORY ? status : CPT_WAITING;
+}
+
+/* Reads on to the next event. */
+static cpt_status next_event(struct cpti_event_lines *lines, struct cpti_event *event)
+{
+    cpt_status status = take_event(lines, event) ? CPT_OK : CPT_WAITING;
+
+    while (status == CPT_WAITING) {
+        struct cpt_bytes line;
+
+        status = next_line(lines, &line);
+        if (status == CPT_OK) {
+            lines->counts.lines++;
+            status = line.bytes > 0 ? read_line(lines, line, event) : CPT_WAITING;
+        }
+    }
+    return status;
 }
 
 cpt_status cpti_event_lines_next(struct cpti_event_lines *lines,
@@ -248,19 +363,12 @@ cpt_status cpti_event_lines_next(struct cpti_event_lines *lines,
 {
     cpt_status status = lines->is_open ? CPT_OK : open_file(lines, error);
 
-    while (status == CPT_OK) {
-        struct cpt_bytes line;
-
-        status = next_line(lines, &line);
-        if (status != CPT_OK) {
-            break;
-        }
-        lines->counts.lines++;
-        if (line.bytes > 0 && read_line(lines, line, event)) {
-            return CPT_OK;
-        }
-    }
-    if (status != CPT_END && error != NULL && error->status == CPT_OK) {
+    status = status == CPT_OK ? next_event(lines, event) : status;
+    if (status == CPT_OK) {
+        event->row = lines->counts.lines;
+        event->input = lines->options.input;
+        lines->counts.events++;
+    } else if (status != CPT_END && error != NULL && error->status == CPT_OK) {
         const struct cpt_error *cause = cpti_inflate_error(lines->inflate);
 
         status = cpt_error_set(error, status, cause->offset, "%s",
@@ -274,4 +382,15 @@ const struct cpti_event_lines_counts *
 cpti_event_lines_counts(const struct cpti_event_lines *lines)
 {
     return &lines->counts;
+}
+
+const struct cpti_line_source *
+cpti_event_lines_source(const struct cpti_event_lines *lines)
+{
+    return lines->source;
+}
+
+struct cpt_bytes cpti_event_lines_unmatched(const struct cpti_event_lines *lines)
+{
+    return (struct cpt_bytes){lines->shown, lines->shown_bytes};
 }

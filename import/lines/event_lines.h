@@ -7,7 +7,8 @@
  *
  * A file whose first line names our columns is CSV and needs no source:
  * id,service,host,unit,event,role,peer,resolution_us and time_us, or begin_us and
- * end_us. Others are read by the first source whose `files` fit their name.
+ * end_us. Others are read by the first source whose `files` fit their name; without
+ * sources by the built-in format that fits their first lines (event_guess.h).
  *
  * A line above 1 MiB is cut, and counted, as are lines with a NUL, without UTF-8,
  * without a time, and those that are of no form; none of them stops the reading.
@@ -20,16 +21,17 @@
 #include "import/events/event.h"
 #include "cpt/cpt_io.h"
 
+struct cpti_line_source;
 struct cpti_sources;
 
 enum { CPTI_EVENT_LINE_MAX = 1 << 20 };
 
 struct cpti_event_lines_options {
-    const struct cpt_alloc *alloc;      /* NULL: malloc's */
-    const struct cpti_sources *sources; /* NULL: CSV alone. Outlives the lines */
-    cpt_read_fn read;                   /* the bytes of the file, compressed or not */
+    const struct cpt_alloc *alloc; /* NULL: malloc's */
+    struct cpti_sources *sources;  /* NULL: built-in formats. Outlives the lines */
+    cpt_read_fn read;              /* the bytes of the file, compressed or not */
     void *context;
-    const char *name; /* of the file; for which source it is; borrowed */
+    const char *name; /* of the file, for which source it is; borrowed; or NULL */
     uint32_t input;   /* number of the file, of its events */
 };
 
@@ -38,6 +40,7 @@ struct cpti_event_lines_counts {
     uint64_t lines;
     uint64_t events;
     uint64_t unmatched; /* of no form that the source has */
+    uint64_t gave_up;   /* of them, those that an expression tried too long */
     uint64_t timeless;  /* without a time that can be read */
     uint64_t cut;       /* longer than CPTI_EVENT_LINE_MAX */
     uint64_t with_nul;  /* refused, as are those without UTF-8 */
@@ -61,5 +64,12 @@ cpt_status cpti_event_lines_next(struct cpti_event_lines *lines,
 
 const struct cpti_event_lines_counts *
 cpti_event_lines_counts(const struct cpti_event_lines *lines);
+
+/* The source that reads the lines, once there was a line; NULL: our CSV. */
+const struct cpti_line_source *
+cpti_event_lines_source(const struct cpti_event_lines *lines);
+
+/* The begin of the first line that is of no form. */
+struct cpt_bytes cpti_event_lines_unmatched(const struct cpti_event_lines *lines);
 
 #endif

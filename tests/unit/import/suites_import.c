@@ -28,7 +28,9 @@ extern CU_TestInfo cpt_traces_tests[];
 extern CU_TestInfo cpt_live_tests[];
 extern CU_TestInfo cpt_otlp_protobuf_tests[];
 extern CU_TestInfo cpt_batches_tests[];
+extern CU_TestInfo cpt_event_formats_tests[];
 extern CU_TestInfo cpt_event_times_tests[];
+extern CU_TestInfo cpt_sources_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
@@ -57,7 +59,9 @@ CU_SuiteInfo cpt_suites[] = {
     {"live", NULL, NULL, NULL, NULL, cpt_live_tests},
     {"OTLP in protobuf", NULL, NULL, NULL, NULL, cpt_otlp_protobuf_tests},
     {"batches", NULL, NULL, NULL, NULL, cpt_batches_tests},
+    {"event formats", NULL, NULL, NULL, NULL, cpt_event_formats_tests},
     {"event times", NULL, NULL, NULL, NULL, cpt_event_times_tests},
+    {"sources", NULL, NULL, NULL, NULL, cpt_sources_tests},
 #endif
     CU_SUITE_INFO_NULL,
 };

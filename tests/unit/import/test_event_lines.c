@@ -135,7 +135,9 @@ static void test_wrong(void)
            "columns begin_us and end_us, or time_us, are missing", &counts);
     expect("id,id,time_us\n", CPT_INVALID, "column id is there twice", &counts);
     expect("{\"id\": 1}\n", CPT_INVALID,
-           "the first line names no columns, such as id,time_us", &counts);
+           "its first lines are of no known format, and name no columns, such as "
+           "id,time_us",
+           &counts);
 }
 
 /* A NUL and a quote that never ends cost no other line; one of 3 MiB is cut. */
