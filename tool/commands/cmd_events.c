@@ -3,11 +3,14 @@
 /*
  * cmd_events.c - cpt events: what lines of logs tell of requests
  *
+ *      check   what the lines carry, and what would mend them
  *      spans   the requests as spans, for other tools
  */
 #include "tool/commands/absent.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/events/check_print.h"
+#include "tool/events/event_sources.h"
 #include "tool/events/event_spans.h"
 
 #include <stdlib.h>
@@ -33,25 +36,32 @@ static int run(const struct cpti_arguments *arguments)
     static const struct {
         const char *name;
         int (*run)(const struct cpti_arguments *arguments);
-    } verbs[] = {{"spans", cpti_event_spans}};
+    } verbs[] = {{"check", cpti_events_check}, {"spans", cpti_event_spans}};
 
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(arguments->operands[0], verbs[i].name) == 0) {
             return run_verb(arguments, verbs[i].run);
         }
     }
-    return cpti_usage("'cpt events' takes spans, not '%s'",
+    return cpti_usage("'cpt events' takes check or spans, not '%s'",
                       cpti_quoted(arguments->operands[0]));
 }
 
 static const struct cpti_option options[] = {
+    CPTI_SOURCES_OPTION,
     {"output", 'o', "FILE", "with spans, write them there; '-' is standard output"},
-    {"format", 0, "FORMAT", "with spans, as Jaeger or OpenTelemetry; default: jaeger",
-     "jaeger otlp"},
+    {"format", 0, "FORMAT",
+     "with check: text (the default), markdown, csv or json; with spans: jaeger (the "
+     "default) or otlp",
+     "text markdown csv json jaeger otlp"},
+    {"json", 'j', NULL, "with check, print one JSON object"},
     {0},
 };
 
 static const struct cpti_example examples[] = {
+    {"cpt events check /var/log/nginx/access.log shop.log",
+     "what these lines carry, and the directive that would mend them"},
+    {"cpt events check --sources sources.conf --json logs/*.log", "for programs"},
     {"cpt events spans lines.csv -o spans.json",
      "the spans of each request, with a parent each, for Jaeger's page"},
     {"cpt events spans lines.csv -o - --format otlp | cpt import - -o lines.cptlog",
@@ -60,8 +70,12 @@ static const struct cpti_example examples[] = {
 };
 
 const struct cpti_command cpti_command_events = {
-    CPTI_IS_EVENTS,         .usages = {"[OPTION]... spans FILE... -o SPANS"},
-    .options = {options},   .examples = examples,
-    .operand_count_min = 1, .run = run,
-    .operand = "a verb",
+    CPTI_IS_EVENTS,
+    .usages = {"check [OPTION]... FILE...", "spans [OPTION]... FILE... -o SPANS"},
+    .options = {options, cpti_view_options + 1 /* its format stands above */},
+    .relations = {&cpti_check_sources_relation, &cpti_check_classes_relation},
+    .examples = examples,
+    .operand_count_min = 1,
+    .run = run,
+    .operand = "a verb and files of lines",
 };

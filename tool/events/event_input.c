@@ -3,11 +3,13 @@
 /* event_input.c - files of lines, joined to requests; see event_input.h */
 #include "tool/events/event_input.h"
 
+#include "tool/events/event_sources.h"
 #include "tool/requests/span_totals.h"
 #include "tool/base/files.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/base/private_file.h"
+#include "import/lines/sources.h"
 #include "cpt/base/now.h"
 
 #include <errno.h>
@@ -79,6 +81,7 @@ static void add_counts(struct cpti_event_lines_counts *sum,
     sum->lines += counts->lines;
     sum->events += counts->events;
     sum->unmatched += counts->unmatched;
+    sum->gave_up += counts->gave_up;
     sum->timeless += counts->timeless;
     sum->cut += counts->cut;
     sum->with_nul += counts->with_nul;
@@ -139,8 +142,11 @@ static int read_file(struct cpti_event_input *input, const char *path, uint32_t 
     struct reading reading = {.progress_ns = isatty(STDERR_FILENO)
                                                  ? cpti_now_ns() + progress_interval_ns
                                                  : 0};
-    const struct cpti_event_lines_options options = {
-        .read = read_input, .context = &reading, .name = path, .input = number};
+    const struct cpti_event_lines_options options = {.sources = input->sources,
+                                                     .read = read_input,
+                                                     .context = &reading,
+                                                     .name = path,
+                                                     .input = number};
     int status = cpti_input_open(&reading.input, path);
 
     if (status != CPTI_EXIT_DONE) {
@@ -171,6 +177,10 @@ int cpti_event_input_read(struct cpti_event_input *input,
     if (arguments->operand_count > CPTI_INPUTS_MAX) {
         return cpti_failed("more than %d files", CPTI_INPUTS_MAX);
     }
+    status = cpti_event_sources_read(arguments, &input->sources);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     for (size_t i = 0; i < arguments->operand_count; i++) {
         status = cpti_exit_last(status,
                                 read_file(input, arguments->operands[i], (uint32_t)i));
@@ -188,7 +198,8 @@ bool cpti_event_input_is_usable(const struct cpti_event_input *input, int status
 void cpti_event_input_end(struct cpti_event_input *input)
 {
     cpti_requests_free(input->requests);
-    input->requests = NULL;
+    cpti_sources_free(input->sources);
+    *input = (struct cpti_event_input){0};
 }
 
 void cpti_event_input_tell(const struct cpti_event_input *input)
@@ -198,6 +209,7 @@ void cpti_event_input_tell(const struct cpti_event_input *input)
     cpti_told("%" PRIu64 " lines, %" PRIu64 " events of %" PRIu64 " requests",
               input->lines.lines, counts->events, counts->requests);
     cpti_tell_count(input->lines.timeless, "lines without a time that can be read");
+    cpti_tell_count(input->lines.gave_up, "lines on which an expression gave up");
     cpti_tell_count(input->lines.with_nul, "lines with a NUL");
     cpti_tell_count(input->lines.without_utf8, "lines that are no UTF-8");
     cpti_tell_count(input->lines.cut, "lines cut at 1 MiB");

@@ -18,6 +18,7 @@ struct cpti_arguments;
 
 struct cpti_event_input {
     struct cpti_requests *requests;
+    struct cpti_sources *sources;         /* of --sources; NULL: none are given */
     struct cpti_event_lines_counts lines; /* of all files */
 };
 

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# what a program does not write by default has a directive, which is exact
+echo '127.0.0.1 - - [29/Nov/2026:02:45:43 +0000] "GET / HTTP/1.1" 200 6 "-" "curl/7.88.1"' >access.log
+mkdir apache2
+cp access.log apache2/
+echo 'Nov 29 02:45:43 haproxy[3625]: 127.0.0.1:49526 [29/Nov/2026:02:45:43.653] front shop/s1 0/0/0/0/0 200 225 - - ---- 1/1/0/0/0 0/0 "GET / HTTP/1.0"' >haproxy.log
+echo '2023-01-29 08:48:42.425 UTC [1234] shop@shopdb LOG:  duration: 12.345 ms  statement: SELECT 1' >db.log
+echo '{"level":30,"time":1674982122425,"pid":657,"hostname":"h1","msg":"hello"}' >pino.log
+echo '{"level":"info","ts":1674982122.425,"caller":"a/b.go:7","msg":"hello"}' >zap.log
+echo '2023-01-29 08:48:42.425 [main] INFO  c.s.OrderService - Placed order 77' >java.log
+for file in access.log apache2/access.log haproxy.log db.log pino.log zap.log java.log; do
+    echo "== $file"
+    cpt events check $file | sed '1,/requests have/d'
+done

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * event_classes.h - what can be said of requests that entered alike, by their lines
+ *
+ *      intervals of callers and callees --> calls     path and culprit, as from spans
+ *      intervals of callees alone       --> servers   callers look slower than they are
+ *      points                           --> points    order alone; parallel work hides
+ *
+ * A class is the service and the kind of the first line. Its order certainty is the
+ * share of the pairs of kinds that occur together whose order is fixed: in all requests
+ * but 2 %. Threads: one at a time.
+ */
+#ifndef CPTI_CLI_EVENT_CLASSES_H
+#define CPTI_CLI_EVENT_CLASSES_H
+
+#include "import/events/requests.h"
+
+enum {
+    CPTI_CLASSES_MAX = 64,      /* those behind them are one, without a name */
+    CPTI_CLASS_KINDS_MAX = 128, /* whose order is looked at */
+    CPTI_CLASS_GAPS_MAX = 64,
+    CPTI_CLASS_GAPS_SHOWN = 3
+};
+
+/* Time between a line of one service and the next line, of another one. */
+struct cpti_gap {
+    uint32_t from; /* kinds */
+    uint32_t to;
+    double ns; /* of all requests */
+};
+
+struct cpti_event_class {
+    uint32_t kind; /* of the first line; UINT32_MAX: the rest */
+    uint64_t requests;
+    uint64_t with_calls; /* that have intervals of clients */
+    uint64_t with_intervals;
+    double span_ns;  /* from the first line to the last one, of all requests */
+    double gap_ns;   /* of that between lines of different services, of points */
+    double entry_ns; /* the longest interval of the entry, and what of it other lines */
+    double cover_ns; /* cover */
+    struct cpti_gap gaps[CPTI_CLASS_GAPS_MAX]; /* the largest ones first, at the end */
+    size_t gap_count;
+    uint32_t kinds[CPTI_CLASS_KINDS_MAX];
+    size_t kind_count;
+    uint32_t *before; /* of two kinds: requests in which the first one came earlier */
+};
+
+struct cpti_event_classes;
+
+/* NULL without memory. The caller owns it; @requests outlive it. */
+struct cpti_event_classes *cpti_event_classes_new(const struct cpti_requests *requests);
+void cpti_event_classes_free(struct cpti_event_classes *classes);
+
+/* CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_event_classes_add(struct cpti_event_classes *classes,
+                                  const struct cpti_request *request);
+
+/* The classes, those with most requests first, with their largest gaps first. */
+const struct cpti_event_class *
+cpti_event_classes_sort(struct cpti_event_classes *classes, size_t *count);
+
+/* "calls", "servers" or "points". */
+const char *cpti_event_class_method(const struct cpti_event_class *class);
+
+/* The share of pairs whose order is fixed; false: there is no pair. @pair: the kinds of
+ * the one that is furthest from it. */
+bool cpti_event_class_order(const struct cpti_event_class *class, double *share,
+                            uint32_t pair[2]);
+
+#endif
