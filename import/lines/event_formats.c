@@ -89,7 +89,6 @@ const struct cpti_format cpti_formats[] = {
     {"logfmt",
      "logfmt; " IDS PLACES REQUEST "time time|ts|t|timestamp; text msg|message; "
      "logger caller; duration duration|elapsed|took|latency s"},
-    {"csv", "csv"},
     {0},
 };
 

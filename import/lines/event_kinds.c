@@ -3,6 +3,7 @@
 /* event_kinds.c - what recurs in a line; see event_kinds.h */
 #include "import/lines/event_kinds.h"
 
+#include "cpt/base/text.h"
 #include "cpt/base/utf8.h"
 
 #include <string.h>
@@ -34,23 +35,20 @@ static bool put_all(struct kind *kind, struct cpt_bytes text)
     return bytes == text.bytes;
 }
 
-/* The kind as bytes, without a character that was cut in two. */
-static struct cpt_bytes end(struct kind *kind)
+/* The kind as bytes, without a character that was cut in two, and blanks behind it. */
+static struct cpt_bytes end(const struct kind *kind)
 {
-    size_t start = kind->bytes;
+    size_t bytes = 0;
+    size_t of_next = 1;
 
-    while (start > 0 && kind->bytes - start < 4 &&
-           ((unsigned char)kind->room[start - 1] & 0xc0U) == 0x80U) {
-        start--;
+    while (bytes < kind->bytes && of_next > 0) {
+        of_next = cpti_utf8_bytes(kind->room + bytes, kind->bytes - bytes);
+        bytes += of_next;
     }
-    if (start > 0 && (unsigned char)kind->room[start - 1] >= 0x80U &&
-        cpti_utf8_bytes(kind->room + start - 1, kind->bytes - start + 1) == 0) {
-        kind->bytes = start - 1;
+    while (bytes > 0 && kind->room[bytes - 1] == ' ') {
+        bytes--;
     }
-    while (kind->bytes > 0 && kind->room[kind->bytes - 1] == ' ') {
-        kind->bytes--;
-    }
-    return (struct cpt_bytes){kind->room, kind->bytes};
+    return (struct cpt_bytes){kind->room, bytes};
 }
 
 static bool is_word(char c)
@@ -132,10 +130,9 @@ static size_t value_bytes(struct cpt_bytes text)
     return i;
 }
 
-struct cpt_bytes cpti_kind_of_text(struct cpt_bytes text,
-                                   char room[CPTI_KIND_BYTES_MAX])
+/* Adds @text without what differs each time. */
+static void put_kind(struct kind *kind, struct cpt_bytes text)
 {
-    struct kind kind = {room, 0};
     bool has_room = true;
 
     while (text.bytes > 0 && has_room) {
@@ -145,22 +142,30 @@ struct cpt_bytes cpti_kind_of_text(struct cpt_bytes text,
 
         if (word.bytes > 0) {
             bytes = word.bytes;
-            has_room = differs(word) ? put(&kind, '*') : put_all(&kind, word);
+            has_room = differs(word) ? put(kind, '*') : put_all(kind, word);
         } else if (c == '=' && text.bytes > 1 && text.data[1] != ' ') {
             bytes = 1 + value_bytes((struct cpt_bytes){text.data + 1, text.bytes - 1});
-            has_room = put(&kind, '=') && put(&kind, '*');
+            has_room = put(kind, '=') && put(kind, '*');
         } else if (closing(c) != '\0') {
             bytes = enclosed(text);
-            has_room = put(&kind, '*');
+            has_room = put(kind, '*');
         } else if ((unsigned char)c <= ' ') {
-            has_room = kind.bytes == 0 || room[kind.bytes - 1] == ' ' ||
-                       put(&kind, ' '); /* several blanks are one */
+            has_room = kind->bytes == 0 || kind->room[kind->bytes - 1] == ' ' ||
+                       put(kind, ' '); /* several blanks are one */
         } else {
-            has_room = put(&kind, c);
+            has_room = put(kind, c);
         }
         text.data += bytes;
         text.bytes -= bytes;
     }
+}
+
+struct cpt_bytes cpti_kind_of_text(struct cpt_bytes text,
+                                   char room[CPTI_KIND_BYTES_MAX])
+{
+    struct kind kind = {room, 0};
+
+    put_kind(&kind, text);
     return end(&kind);
 }
 
@@ -168,26 +173,9 @@ struct cpt_bytes cpti_kind_of_url(struct cpt_bytes method, struct cpt_bytes url,
                                   char room[CPTI_KIND_BYTES_MAX])
 {
     struct kind kind = {room, 0};
-    bool has_room = true;
 
-    if (method.bytes > 0) {
-        has_room = put_all(&kind, method) && put(&kind, ' ');
-    }
-    while (url.bytes > 0 && has_room && url.data[0] != '?' && url.data[0] != '#') {
-        struct cpt_bytes part = {url.data, 0};
-
-        while (part.bytes < url.bytes &&
-               memchr("/?#", part.data[part.bytes], 3) == NULL) {
-            part.bytes++;
-        }
-        if (part.bytes == 0) {
-            part.bytes = 1;
-            has_room = put(&kind, part.data[0]);
-        } else {
-            has_room = differs(part) ? put(&kind, '*') : put_all(&kind, part);
-        }
-        url.data += part.bytes;
-        url.bytes -= part.bytes;
+    if (method.bytes == 0 || (put_all(&kind, method) && put(&kind, ' '))) {
+        put_kind(&kind, cpti_text_take(&url, '?'));
     }
     return end(&kind);
 }

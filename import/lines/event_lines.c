@@ -227,8 +227,7 @@ static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes h
         status = cpti_event_guess(lines->options.alloc, head, name, &lines->guessed);
         lines->source = status == CPT_OK ? cpti_sources_at(lines->guessed, 0) : NULL;
     }
-    if (status == CPT_INVALID ||
-        (status == CPT_OK && lines->source->way == CPTI_WAY_CSV)) {
+    if (status == CPT_INVALID) {
         lines->source = NULL;
         return cpt_error_set(
             error, CPT_INVALID, 0, "%s",
@@ -254,11 +253,11 @@ static cpt_status open_file(struct cpti_event_lines *lines, struct cpt_error *er
     struct cpt_bytes line;
     cpt_status status = cpti_window_need(window, HEAD_BYTES);
 
-    head =
-        (struct cpt_bytes){window->buffer + window->start, window->end - window->start};
-    if (status != CPT_OK && (status != CPT_END || head.bytes == 0)) {
+    if (status != CPT_OK && (status != CPT_END || window->end == window->start)) {
         return status;
     }
+    head =
+        (struct cpt_bytes){window->buffer + window->start, window->end - window->start};
     line = head;
     line = cpti_text_trim(cpti_text_take(&line, '\n'), cpti_is_blank_of_file);
     lines->is_csv = cpti_event_csv_is_header(line);

@@ -7,39 +7,25 @@
 #include "import/lines/event_members.h"
 #include "cpt/base/text.h"
 
-void cpti_outer_init(struct cpti_outer_reader *reader, const struct cpt_alloc *alloc,
-                     enum cpti_outer outer)
+cpt_status cpti_outer_init(struct cpti_outer_reader *reader,
+                           const struct cpt_alloc *alloc, enum cpti_outer outer)
 {
-    const bool is_docker = outer == CPTI_OUTER_DOCKER;
-    struct cpti_line_source *members = NULL;
+    const struct cpti_sources_options options = {.alloc = alloc};
+    const char *text =
+        outer == CPTI_OUTER_DOCKER
+            ? "source docker = json; text log; time time; level stream"
+            : "source journal = json; text MESSAGE; host _HOSTNAME; time "
+              "__REALTIME_TIMESTAMP us; service SYSLOG_IDENTIFIER";
 
     *reader = (struct cpti_outer_reader){.alloc = alloc, .outer = outer};
-    members = &reader->members;
-    if (is_docker) {
-        members->members[0].path = cpt_bytes_of("log");
-        members->members[1].path = cpt_bytes_of("time");
-        members->members[2].path = cpt_bytes_of("stream");
-        members->member_count = 3;
-    } else {
-        members->members[0].path = cpt_bytes_of("MESSAGE");
-        members->members[1].path = cpt_bytes_of("__REALTIME_TIMESTAMP");
-        members->members[2].path = cpt_bytes_of("_TRANSPORT");
-        members->members[3].path = cpt_bytes_of("_HOSTNAME");
-        members->members[4].path = cpt_bytes_of("SYSLOG_IDENTIFIER");
-        members->member_count = 5;
-    }
-    members->members[0].field = CPTI_FIELD_TEXT;
-    members->members[1].field = CPTI_FIELD_TIME;
-    members->members[2].field = CPTI_FIELD_LEVEL;
-    members->members[3].field = CPTI_FIELD_HOST;
-    members->members[4].field = CPTI_FIELD_SERVICE;
-    for (size_t i = 0; i < members->member_count; i++) {
-        members->member_bits |= cpti_member_bit(members->members[i].path);
-    }
+    return outer == CPTI_OUTER_DOCKER || outer == CPTI_OUTER_JOURNAL
+               ? cpti_sources_read(&options, cpt_bytes_of(text), &reader->members, NULL)
+               : CPT_OK;
 }
 
 void cpti_outer_deinit(struct cpti_outer_reader *reader)
 {
+    cpti_sources_free(reader->members);
     cpt_alloc_free(reader->alloc, reader->parts[0]);
     cpt_alloc_free(reader->alloc, reader->parts[1]);
 }
@@ -129,7 +115,7 @@ cpt_status cpti_outer_read(struct cpti_outer_reader *reader, struct cpt_bytes li
     if (reader->outer == CPTI_OUTER_CRI) {
         return read_cri(reader, line, wrapped);
     }
-    if (!cpti_members_json(&reader->members, line, room, &fields)) {
+    if (!cpti_members_json(cpti_sources_at(reader->members, 0), line, room, &fields)) {
         return CPT_CORRUPT;
     }
     text = fields.of[CPTI_FIELD_TEXT];

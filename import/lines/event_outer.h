@@ -30,15 +30,16 @@ struct cpti_wrapped {
 struct cpti_outer_reader {
     const struct cpt_alloc *alloc;
     enum cpti_outer outer;
-    struct cpti_line_source members; /* of docker and journal */
+    struct cpti_sources *members; /* of docker and journal */
     char *parts[2];
     size_t bytes[2];
     size_t capacities[2];
     bool is_open[2];
 };
 
-void cpti_outer_init(struct cpti_outer_reader *reader, const struct cpt_alloc *alloc,
-                     enum cpti_outer outer);
+/* CPT_OK; CPT_NO_MEMORY. End it in any case. */
+cpt_status cpti_outer_init(struct cpti_outer_reader *reader,
+                           const struct cpt_alloc *alloc, enum cpti_outer outer);
 void cpti_outer_deinit(struct cpti_outer_reader *reader);
 
 /* Takes @line out of what is around it. @room: as in event_members.h. CPT_OK;

@@ -8,6 +8,14 @@
 
 #include <string.h>
 
+enum { OPEN_MAX = 1 << 14 }; /* units whose end is awaited */
+
+/* A unit that has begun; of two with one place the later one. */
+struct open_unit {
+    uint64_t key; /* of id and unit; 0: none */
+    int64_t begin_ns;
+};
+
 struct cpti_event_reader {
     const struct cpt_alloc *alloc;
     struct cpti_line_source *source;
@@ -17,7 +25,8 @@ struct cpti_event_reader {
     char *
         room; /* for strings without their escapes: of the outer line, and of its own */
     size_t room_bytes;
-    size_t last_regex; /* that fitted; tried first */
+    size_t last_regex;      /* that fitted; tried first */
+    struct open_unit *open; /* OPEN_MAX, if lines tell begin and end; or NULL */
     char service[CPT_NAME_BYTES_MAX + 1];
 };
 
@@ -37,7 +46,14 @@ struct cpti_event_reader *cpti_event_reader_new(const struct cpt_alloc *alloc,
     service.bytes =
         service.bytes < CPT_NAME_BYTES_MAX ? service.bytes : CPT_NAME_BYTES_MAX;
     memcpy(reader->service, service.data, service.bytes);
-    cpti_outer_init(&reader->outer, alloc, source->outer);
+    if (source->begin_event.bytes > 0) {
+        reader->open = cpt_alloc_zeroed(alloc, OPEN_MAX * sizeof *reader->open);
+    }
+    if (cpti_outer_init(&reader->outer, alloc, source->outer) != CPT_OK ||
+        (source->begin_event.bytes > 0) != (reader->open != NULL)) {
+        cpti_event_reader_free(reader);
+        return NULL;
+    }
     cpti_shape_init(&reader->shape, source,
                     (struct cpt_bytes){reader->service, service.bytes});
     return reader;
@@ -48,6 +64,7 @@ void cpti_event_reader_free(struct cpti_event_reader *reader)
     if (reader != NULL) {
         cpti_outer_deinit(&reader->outer);
         cpt_alloc_free(reader->alloc, reader->room);
+        cpt_alloc_free(reader->alloc, reader->open);
         cpt_alloc_free(reader->alloc, reader);
     }
 }
@@ -131,6 +148,29 @@ static cpt_status take_apart(struct cpti_event_reader *reader, struct cpt_bytes 
     return is_read ? CPT_OK : CPT_CORRUPT;
 }
 
+/* Makes the end of a unit its interval, if its begin came before. */
+static void pair(struct cpti_event_reader *reader)
+{
+    const struct cpti_line_source *source = reader->source;
+    struct cpti_event *event = &reader->shape.events[0];
+    const uint64_t seed = (uint64_t)(uintptr_t)reader;
+    const uint64_t key =
+        cpt_hash_bytes(cpt_hash_bytes(seed, event->id.data, event->id.bytes) | 1,
+                       event->unit.data, event->unit.bytes);
+    struct open_unit *unit = &reader->open[key % OPEN_MAX];
+
+    if (cpt_bytes_equal(event->name, source->begin_event)) {
+        *unit = (struct open_unit){key, event->begin_ns};
+    } else if (cpt_bytes_equal(event->name, source->end_event) && unit->key == key &&
+               unit->begin_ns <= event->begin_ns) {
+        event->begin_ns = unit->begin_ns;
+        event->is_interval = true;
+        event->name = source->begin_event;
+        event->role = cpti_shape_role(source->constants[CPTI_FIELD_ROLE]);
+        unit->key = 0;
+    }
+}
+
 cpt_status cpti_event_reader_line(struct cpti_event_reader *reader,
                                   struct cpt_bytes line)
 {
@@ -158,7 +198,13 @@ cpt_status cpti_event_reader_line(struct cpti_event_reader *reader,
     if (status != CPT_OK) {
         return status;
     }
-    return cpti_shape_line(&reader->shape, &fields, &wrapped) ? CPT_OK : CPT_INVALID;
+    if (!cpti_shape_line(&reader->shape, &fields, &wrapped)) {
+        return CPT_INVALID;
+    }
+    if (reader->open != NULL && !reader->shape.events[0].is_interval) {
+        pair(reader);
+    }
+    return CPT_OK;
 }
 
 const struct cpti_event *cpti_event_reader_next(struct cpti_event_reader *reader)

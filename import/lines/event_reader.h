@@ -5,6 +5,9 @@
  *
  *      line --> event_outer --> regex, JSON or logfmt --> fields --> event_shape
  *
+ * Where a source names the events that begin and end a unit, the end becomes an
+ * interval from its begin on: in one file, while at most 16,384 units are open.
+ *
  * Threads: one at a time, for all readers of a source together.
  */
 #ifndef CPTI_EVENT_READER_H

@@ -113,7 +113,7 @@ static struct cpt_bytes first_of(struct cpt_bytes a, struct cpt_bytes b,
     return a.bytes > 0 ? a : b.bytes > 0 ? b : c;
 }
 
-static unsigned char role_of(struct cpt_bytes text)
+unsigned char cpti_shape_role(struct cpt_bytes text)
 {
     const char c = text.bytes > 0 ? (char)(text.data[0] | 0x20) : '\0';
 
@@ -379,7 +379,7 @@ bool cpti_shape_line(struct cpti_shape *shape, const struct cpti_fields *fields,
     }
     event->name = name_of(shape, fields);
     event->outer_order = order_of(wrapped, event->begin_ns);
-    event->role = role_of(role);
+    event->role = cpti_shape_role(role);
     if (event->role == CPTI_EVENT_CLIENT) {
         event->peer = peer;
     } else if (fields->of[CPTI_FIELD_TIMERS].bytes > 0) {

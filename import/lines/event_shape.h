@@ -37,6 +37,9 @@ struct cpti_shape {
 void cpti_shape_init(struct cpti_shape *shape, const struct cpti_line_source *source,
                      struct cpt_bytes service);
 
+/* An enum cpti_event_role: "server" and "inbound", "client" and "outbound". */
+unsigned char cpti_shape_role(struct cpt_bytes text);
+
 /* Makes the events of a line, without their rows; they borrow the fields and @wrapped.
  * false: its time cannot be read, or cannot be. */
 bool cpti_shape_line(struct cpti_shape *shape, const struct cpti_fields *fields,

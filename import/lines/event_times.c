@@ -5,6 +5,7 @@
 
 #include "cpt/base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { YEAR_FIRST = 2000, YEAR_LAST = 2199, NS_DIGITS = 9, EXACT_DIGITS = 6 };
@@ -207,72 +208,48 @@ static bool set_time(const struct parts *parts, struct cpti_time *time)
 
 /* --- The forms --- */
 
-/* 2023-01-29T08:48:42.425Z; also with a blank or '/', a comma, and without a zone. */
-static bool read_rfc3339(struct cpt_bytes text, int32_t zone_s, struct cpti_time *time)
-{
-    struct parts parts = {.zone_s = zone_s, .has_year = true, .has_day = true};
-    char dash = '-';
-
-    if (!take_digits(&text, 4, 4, &parts.year)) {
-        return false;
-    }
-    if (text.bytes > 0 && text.data[0] == '/') {
-        dash = '/';
-    }
-    if (!take_char(&text, dash) || !take_digits(&text, 2, 2, &parts.month) ||
-        !take_char(&text, dash) || !take_digits(&text, 2, 2, &parts.day) ||
-        (!take_char(&text, 'T') && !take_char(&text, ' ') && !take_char(&text, 't')) ||
-        !take_digits(&text, 2, 2, &parts.hour) || !take_char(&text, ':') ||
-        !take_digits(&text, 2, 2, &parts.minute) || !take_char(&text, ':') ||
-        !take_digits(&text, 2, 2, &parts.second)) {
-        return false;
-    }
-    if ((take_char(&text, '.') || take_char(&text, ',')) &&
-        !take_fraction(&text, &parts.fraction_ns, &parts.digits)) {
-        return false;
-    }
-    (void)take_char(&text, ' ');
-    if (text.bytes > 0 && !take_zone(&text, &parts.zone_s)) {
-        take_zone_name(&text, &parts.zone_s);
-    }
-    return text.bytes == 0 && set_time(&parts, time);
-}
-
-/* The whole part and the fraction of "1674982122.425", of units of @unit_ns; 0: as its
- * size says. Integers of 1 s, 1 ms, 1 us and 1 ns since 1970 have 10, 13, 16 and 19
- * digits. */
-static bool read_number(struct cpt_bytes text, int64_t unit_ns, struct cpti_time *time)
+/* Takes "1674982122.425", of units of @unit_ns; 0: as the size of a stamp says, since
+ * those in s, ms, us and ns since 1970 have 10, 13, 16 and 19 digits. false: there is
+ * no digit, or it is above @max_ns. */
+static bool take_decimal(struct cpt_bytes *text, int64_t unit_ns, int64_t max_ns,
+                         int64_t *ns, uint64_t *resolution_ns)
 {
     int64_t whole = 0;
     int64_t fraction = 0;
     unsigned digits = 0;
-    size_t at = 0;
+    size_t count = 0;
 
-    for (; at < text.bytes && is_digit(text.data[at]); at++) {
-        if (at >= 19 || whole > (INT64_MAX - 9) / 10) {
+    for (; count < text->bytes && is_digit(text->data[count]); count++) {
+        if (whole > (INT64_MAX - 9) / 10) {
             return false;
         }
-        whole = whole * 10 + (text.data[at] - '0');
+        whole = whole * 10 + (text->data[count] - '0');
     }
-    if (at == 0) {
-        return false;
-    }
+    text->data += count;
+    text->bytes -= count;
     if (unit_ns == 0) {
-        unit_ns = at >= 18 ? 1 : at >= 15 ? 1000 : at >= 12 ? 1000000 : CPTI_NS_PER_S;
+        unit_ns = count >= 18   ? 1
+                  : count >= 15 ? 1000
+                  : count >= 12 ? 1000000
+                                : CPTI_NS_PER_S;
     }
-    text.data += at;
-    text.bytes -= at;
-    if (take_char(&text, '.') && !take_fraction(&text, &fraction, &digits)) {
+    if (take_char(text, '.') && !take_fraction(text, &fraction, &digits)) {
         return false;
     }
-    if (text.bytes != 0 || whole > TIME_END / unit_ns) {
+    if (count + digits == 0 || whole >= max_ns / unit_ns) {
         return false;
     }
-    *time =
-        (struct cpti_time){.ns = whole * unit_ns + fraction / (CPTI_NS_PER_S / unit_ns),
-                           .resolution_ns = (uint64_t)(unit_ns / tens[digits])};
-    time->resolution_ns = time->resolution_ns > 1000 ? time->resolution_ns : 0;
-    return is_possible(time->ns);
+    *ns = whole * unit_ns + fraction / (CPTI_NS_PER_S / unit_ns);
+    *resolution_ns = (uint64_t)(unit_ns / tens[digits]);
+    *resolution_ns = *resolution_ns > 1000 ? *resolution_ns : 0;
+    return true;
+}
+
+static bool read_number(struct cpt_bytes text, int64_t unit_ns, struct cpti_time *time)
+{
+    *time = (struct cpti_time){0};
+    return take_decimal(&text, unit_ns, TIME_END, &time->ns, &time->resolution_ns) &&
+           text.bytes == 0 && is_possible(time->ns);
 }
 
 /* Takes what %@conversion stands for. */
@@ -317,7 +294,11 @@ static bool take_conversion(struct cpt_bytes *text, char conversion,
         }
         return parts->is_unix;
     case 'z':
-        return take_zone(text, &parts->zone_s);
+        (void)take_char(text, ' ');
+        if (take_zone(text, &parts->zone_s)) {
+            return true;
+        }
+        /* fall through */
     case 'a':
     case 'Z':
         take_zone_name(text, &parts->zone_s);
@@ -364,6 +345,21 @@ static bool read_pattern(struct cpt_bytes pattern, struct cpt_bytes text,
         }
     }
     return text.bytes == 0 && set_time(&parts, time);
+}
+
+/* 2023-01-29T08:48:42.425Z; also with a blank or '/', a comma, and without a zone. */
+static bool read_rfc3339(struct cpt_bytes text, int32_t zone_s, struct cpti_time *time)
+{
+    char pattern[] = "%Y-%m-%dT%H:%M:%S.%L%z";
+
+    if (text.bytes < 19 || strchr("Tt ", text.data[10]) == NULL) {
+        return false;
+    }
+    pattern[2] = pattern[5] = text.data[4] == '/' ? '/' : '-';
+    pattern[8] = text.data[10];
+    pattern[17] = text.bytes > 19 && text.data[19] == ',' ? ',' : '.';
+    return read_pattern((struct cpt_bytes){pattern, sizeof pattern - 1}, text, zone_s,
+                        time);
 }
 
 static bool read_any(struct cpt_bytes text, int32_t zone_s, struct cpti_time *time)
@@ -444,27 +440,10 @@ bool cpti_time_zone(struct cpt_bytes text, int32_t *zone_s)
 
 /* --- Dates that are lacking --- */
 
-static uint64_t distance(int64_t left, int64_t right)
-{
-    return left > right ? (uint64_t)left - (uint64_t)right
-                        : (uint64_t)right - (uint64_t)left;
-}
-
-/* The year that @outer_ns is in. */
-static int64_t year_of(int64_t outer_ns)
-{
-    int64_t year = 1970 + outer_ns / (365 * DAY_NS);
-
-    while (year > 1970 && days_of(year, 1, 1) > outer_ns / DAY_NS) {
-        year--;
-    }
-    return year;
-}
-
 void cpti_time_place(struct cpti_time *time, int64_t outer_ns)
 {
     const int64_t own_ns = time->ns;
-    const int64_t year = year_of(outer_ns);
+    const int64_t year = 1970 + outer_ns / (DAY_NS * 365); /* or the one after it */
 
     for (int64_t step = -1; step <= 1 && time->lack != CPTI_TIME_WHOLE; step++) {
         const int64_t days = time->lack == CPTI_TIME_WITHOUT_YEAR
@@ -472,7 +451,7 @@ void cpti_time_place(struct cpti_time *time, int64_t outer_ns)
                                  : outer_ns / DAY_NS + step;
         const int64_t ns = own_ns + days * DAY_NS;
 
-        if (step == -1 || distance(ns, outer_ns) < distance(time->ns, outer_ns)) {
+        if (step == -1 || llabs(ns - outer_ns) < llabs(time->ns - outer_ns)) {
             time->ns = ns;
         }
     }
@@ -484,33 +463,15 @@ void cpti_time_place(struct cpti_time *time, int64_t outer_ns)
 bool cpti_time_length(struct cpt_bytes text, int64_t unit_ns, int64_t *ns,
                       uint64_t *resolution_ns)
 {
-    int64_t whole = 0;
-    int64_t fraction = 0;
-    unsigned digits = 0;
-    size_t at = 0;
+    const int64_t max_ns = 366 * DAY_NS;
+    struct cpt_bytes suffix = text;
 
-    if (text.bytes == 0) {
-        return false;
+    while (suffix.bytes > 0 && (is_digit(suffix.data[0]) || suffix.data[0] == '.')) {
+        suffix.data++;
+        suffix.bytes--;
     }
-    for (; at < text.bytes && is_digit(text.data[at]); at++) {
-        if (at >= 17) {
-            return false;
-        }
-        whole = whole * 10 + (text.data[at] - '0');
-    }
-    text.data += at;
-    text.bytes -= at;
-    if (take_char(&text, '.') && !take_fraction(&text, &fraction, &digits)) {
-        return false;
-    }
-    if (text.bytes > 0) {
-        unit_ns = cpti_time_unit(text);
-    }
-    if (at + digits == 0 || unit_ns == 0 || whole > 366 * DAY_NS / unit_ns) {
-        return false;
-    }
-    *ns = whole * unit_ns + fraction / (CPTI_NS_PER_S / unit_ns);
-    *resolution_ns = (uint64_t)(unit_ns / tens[digits]);
-    *resolution_ns = *resolution_ns > 1000 ? *resolution_ns : 0;
-    return true;
+    unit_ns = suffix.bytes > 0 ? cpti_time_unit(suffix) : unit_ns;
+    text.bytes -= suffix.bytes;
+    return unit_ns != 0 && take_decimal(&text, unit_ns, max_ns, ns, resolution_ns) &&
+           text.bytes == 0;
 }

@@ -33,8 +33,7 @@ enum cpti_source_way {
     CPTI_WAY_NONE = 0,
     CPTI_WAY_REGEX,
     CPTI_WAY_JSON,
-    CPTI_WAY_LOGFMT,
-    CPTI_WAY_CSV
+    CPTI_WAY_LOGFMT
 };
 
 /* Whose line is around the program's own. */
@@ -89,7 +88,6 @@ struct cpti_line_source {
     int64_t duration_ns; /* the unit of DURATION, and of UPSTREAM */
     int64_t upstream_ns;
     int32_t zone_s;
-    bool has_zone;
     struct cpt_bytes begin_event; /* the names of lines that begin and end a unit */
     struct cpt_bytes end_event;
 };

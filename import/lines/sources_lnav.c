@@ -18,46 +18,29 @@
 #include "import/bytes/json.h"
 #include "cpt/base/text.h"
 
-/* Keys that are the name of a group or member, and what it gives. */
+#include <stdio.h>
+
+/* Keys that name a group or member, what it gives, and its name without the key. */
 static const struct {
     const char *key;
     enum cpti_event_field field;
-} roles[] = {{"start-timestamp-field", CPTI_FIELD_BEGIN},
-             {"duration-field", CPTI_FIELD_DURATION},
-             {"opid-field", CPTI_FIELD_ID},
-             {"thread-id-field", CPTI_FIELD_UNIT},
-             {"src-file-field", CPTI_FIELD_LOGGER},
-             {"src-line-field", CPTI_FIELD_LINE}};
+    const char *otherwise;
+} roles[] = {{"timestamp-field", CPTI_FIELD_TIME, "timestamp"},
+             {"body-field", CPTI_FIELD_TEXT, "body"},
+             {"start-timestamp-field", CPTI_FIELD_BEGIN, NULL},
+             {"duration-field", CPTI_FIELD_DURATION, NULL},
+             {"opid-field", CPTI_FIELD_ID, NULL},
+             {"thread-id-field", CPTI_FIELD_UNIT, NULL},
+             {"src-file-field", CPTI_FIELD_LOGGER, NULL},
+             {"src-line-field", CPTI_FIELD_LINE, NULL}};
 enum { ROLES = sizeof roles / sizeof roles[0] };
 
 /* Keys that are read elsewhere, or that only a viewer needs. */
-static const char *const known[] = {"title",
-                                    "url",
-                                    "description",
-                                    "json",
-                                    "regex",
-                                    "timestamp-field",
-                                    "timestamp-divisor",
-                                    "timestamp-format",
-                                    "body-field",
-                                    "duration-divisor",
-                                    "level",
-                                    "level-field",
-                                    "line-format",
-                                    "sample",
-                                    "value",
-                                    "highlights",
-                                    "search-table",
-                                    "tags",
-                                    "partitions",
-                                    "multiline",
-                                    "file-pattern",
-                                    "hide-extra",
-                                    "ordered-by-time",
-                                    "level-pointer",
-                                    "mime-types",
-                                    "module-field",
-                                    "max-unrecognized-lines"};
+static const char known[] =
+    " title url description json regex timestamp-divisor timestamp-format "
+    "duration-divisor level level-field line-format sample value highlights "
+    "search-table tags partitions multiline file-pattern hide-extra ordered-by-time "
+    "level-pointer mime-types module-field max-unrecognized-lines ";
 
 /* A format that is being read. */
 struct reading {
@@ -69,17 +52,23 @@ struct reading {
 
 static bool is_known(struct cpt_bytes key)
 {
+    char word[64];
+
     for (size_t i = 0; i < ROLES; i++) {
         if (cpti_text_is(key, roles[i].key)) {
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (cpti_text_is(key, known[i])) {
-            return true;
-        }
-    }
-    return false;
+    return snprintf(word, sizeof word, " %.*s ", (int)(key.bytes < 60 ? key.bytes : 60),
+                    key.data) > 2 &&
+           strstr(known, word) != NULL;
+}
+
+/* Names @key of @what in the notes. */
+static void note(struct cpti_sources *sources, const char *what, struct cpt_bytes key)
+{
+    cpti_sources_note(sources, "%s'%.*s' is not read", what,
+                      (int)(key.bytes < 40 ? key.bytes : 40), key.data);
 }
 
 /* A copy of @text that the sources own; members of members are joined by '.' here. */
@@ -164,8 +153,7 @@ static cpt_status read_formats(const struct reading *reading)
             reading->source->time = format;
             has_one = true;
         } else {
-            cpti_sources_note(reading->sources, "timestamp-format '%.40s' is not read",
-                              text.data);
+            note(reading->sources, "timestamp-format ", text);
         }
     }
     return CPT_OK;
@@ -194,39 +182,32 @@ static void name_unknown(const struct reading *reading)
     for (bool is = cpti_doc_first(reading->format, &member); is;
          is = cpti_doc_next(&member)) {
         if (!is_known(member.key)) {
-            cpti_sources_note(reading->sources, "'%.*s' is not read",
-                              (int)(member.key.bytes < 40 ? member.key.bytes : 40),
-                              member.key.data);
+            note(reading->sources, "", member.key);
         }
     }
 }
 
 static cpt_status read_format(const struct reading *reading)
 {
-    const bool is_json = cpti_doc_is_true(cpti_doc_get(reading->format, "json"));
+    struct cpti_line_source *source = reading->source;
     const bool has_begin =
         cpti_doc_string(cpti_doc_get(reading->format, "start-timestamp-field")).bytes >
         0;
     cpt_status status = CPT_OK;
 
-    reading->source->has_members_alone = true;
-    status = is_json ? CPT_OK : read_regexes(reading);
-    if (status == CPT_OK && is_json) {
-        reading->source->way = CPTI_WAY_JSON;
+    source->has_members_alone = true;
+    if (cpti_doc_is_true(cpti_doc_get(reading->format, "json"))) {
+        source->way = CPTI_WAY_JSON;
+    } else {
+        status = read_regexes(reading);
     }
-    if (status == CPT_OK && reading->source->way == CPTI_WAY_NONE) {
+    if (status == CPT_OK && source->way == CPTI_WAY_NONE) {
         return cpt_error_set(reading->error, CPT_INVALID, 0,
                              "the format has neither expressions nor json");
     }
-    if (status == CPT_OK) {
-        status = add_field(reading, "timestamp-field", "timestamp",
-                           has_begin ? CPTI_FIELD_END : CPTI_FIELD_TIME);
-    }
-    if (status == CPT_OK) {
-        status = add_field(reading, "body-field", "body", CPTI_FIELD_TEXT);
-    }
     for (size_t i = 0; i < ROLES && status == CPT_OK; i++) {
-        status = add_field(reading, roles[i].key, NULL, roles[i].field);
+        status = add_field(reading, roles[i].key, roles[i].otherwise,
+                           i == 0 && has_begin ? CPTI_FIELD_END : roles[i].field);
     }
     if (status == CPT_OK) {
         status = read_formats(reading);
@@ -234,8 +215,8 @@ static cpt_status read_format(const struct reading *reading)
     if (status == CPT_OK) {
         status = read_units(reading);
     }
-    reading->source->begin = reading->source->time;
-    reading->source->end = reading->source->time;
+    source->begin = source->time;
+    source->end = source->time;
     name_unknown(reading);
     return status;
 }
@@ -253,9 +234,7 @@ static cpt_status read_document(struct reading *reading, struct cpti_doc_value r
             continue;
         }
         if (has_one) {
-            cpti_sources_note(reading->sources, "format '%.*s' is not read",
-                              (int)(member.key.bytes < 40 ? member.key.bytes : 40),
-                              member.key.data);
+            note(reading->sources, "format ", member.key);
             continue;
         }
         has_one = true;

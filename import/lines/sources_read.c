@@ -26,19 +26,7 @@ struct reading {
     struct cpt_error *error;
     struct cpt_bytes text;
     struct cpt_bytes clause; /* where it is */
-    uint32_t fields_seen;
-    unsigned others_seen;
-};
-
-/* Clauses that are no fields; the place in this list is a bit of others_seen. */
-static const char *const others[] = {"format", "json",  "logfmt", "csv",  "regex",
-                                     "lnav",   "outer", "zone",   "files"};
-enum { FORMAT, JSON, LOGFMT, CSV, REGEX, LNAV, OUTER, ZONE, FILES, OTHERS };
-
-static const char *const fields[] = {
-#define NAME_(name, text) text,
-    CPTI_FIELD_MAP(NAME_)
-#undef NAME_
+    uint64_t seen;           /* a bit of each clause */
 };
 
 static cpt_status refuse(const struct reading *reading, const char *sentence)
@@ -72,7 +60,7 @@ static struct cpt_bytes take_word(struct cpt_bytes *text)
 /* "shop" without its quotes; false: it has none. */
 static bool unquote(struct cpt_bytes *text)
 {
-    if (text->bytes < 2 || text->data[0] != '"' || text->data[text->bytes - 1] != '"') {
+    if (text->bytes < 3 || text->data[0] != '"' || text->data[text->bytes - 1] != '"') {
         return false;
     }
     text->data++;
@@ -87,9 +75,11 @@ static bool has_members(const struct cpti_line_source *source)
     return source->way == CPTI_WAY_JSON || source->way == CPTI_WAY_LOGFMT;
 }
 
-/* Members that gave @field, from a format, give it no more. */
-static void drop_members(struct cpti_line_source *source, enum cpti_event_field field)
+/* Members "a|b.c", the first one that a line has, in the place of those of a format. */
+static cpt_status read_members(const struct reading *reading, struct cpt_bytes names,
+                               enum cpti_event_field field)
 {
+    struct cpti_line_source *source = reading->source;
     size_t kept = 0;
 
     for (size_t i = 0; i < source->member_count; i++) {
@@ -98,64 +88,39 @@ static void drop_members(struct cpti_line_source *source, enum cpti_event_field 
         }
     }
     source->member_count = kept;
-}
-
-/* Members "a|b.c", the first one that a line has. */
-static cpt_status read_members(const struct reading *reading, struct cpt_bytes names,
-                               enum cpti_event_field field)
-{
-    drop_members(reading->source, field);
     for (unsigned rank = 0; names.bytes > 0; rank++) {
-        const struct cpt_bytes name = cpti_text_take(&names, '|');
-
-        if (!cpti_source_member(reading->source, name, field, rank)) {
+        if (!cpti_source_member(source, cpti_text_take(&names, '|'), field, rank)) {
             return refuse(reading, "no name of a member, or too many of them");
         }
     }
     return CPT_OK;
 }
 
-static cpt_status read_time(const struct reading *reading, struct cpt_bytes text,
+/* The form of a time or length, "time NAME FORM", or of a group alone "time FORM". */
+static cpt_status read_form(const struct reading *reading, struct cpt_bytes text,
                             enum cpti_event_field field)
 {
     struct cpti_line_source *source = reading->source;
-    struct cpti_time_format *format = field == CPTI_FIELD_TIME    ? &source->time
-                                      : field == CPTI_FIELD_BEGIN ? &source->begin
-                                                                  : &source->end;
-    cpt_status status = CPT_OK;
-
-    if (field != CPTI_FIELD_TIME && unquote(&text)) {
-        if (text.bytes == 0) {
-            return refuse(reading, "the name of an event is empty");
-        }
-        *(field == CPTI_FIELD_BEGIN ? &source->begin_event : &source->end_event) = text;
-        return CPT_OK;
-    }
-    if (has_members(source)) {
-        status = read_members(reading, take_word(&text), field);
-        if (text.bytes == 0 || status != CPT_OK) {
-            return status;
-        }
-    }
-    return cpti_time_format_read(text, format)
-               ? CPT_OK
-               : refuse(reading, "a time is s, ms, us, ns, rfc3339, or a pattern as of "
-                                 "strptime with %Y %m %d %b %e %H %M %S %L %z");
-}
-
-static cpt_status read_length(const struct reading *reading, struct cpt_bytes text,
-                              enum cpti_event_field field)
-{
-    struct cpti_line_source *source = reading->source;
+    struct cpti_time_format *const times[CPTI_FIELDS] = {
+        [CPTI_FIELD_TIME] = &source->time,
+        [CPTI_FIELD_BEGIN] = &source->begin,
+        [CPTI_FIELD_END] = &source->end};
     int64_t *unit_ns =
         field == CPTI_FIELD_DURATION ? &source->duration_ns : &source->upstream_ns;
-    cpt_status status = CPT_OK;
 
     if (has_members(source)) {
-        status = read_members(reading, take_word(&text), field);
+        const cpt_status status = read_members(reading, take_word(&text), field);
+
         if (text.bytes == 0 || status != CPT_OK) {
             return status;
         }
+    }
+    if (times[field] != NULL) {
+        return cpti_time_format_read(text, times[field])
+                   ? CPT_OK
+                   : refuse(reading,
+                            "a time is s, ms, us, ns, rfc3339, or a pattern as of "
+                            "strptime with %Y %m %d %b %e %H %M %S %L %z");
     }
     *unit_ns = cpti_time_unit(text);
     return *unit_ns != 0 ? CPT_OK : refuse(reading, "a unit is s, ms, us or ns");
@@ -170,16 +135,23 @@ static cpt_status read_field(const struct reading *reading, struct cpt_bytes tex
     if (text.bytes == 0) {
         return refuse(reading, "it says nothing");
     }
-    if (!is_quoted && has_members(source)) {
+    if (is_quoted && field == CPTI_FIELD_BEGIN) {
+        source->begin_event = text;
+    } else if (is_quoted && field == CPTI_FIELD_END) {
+        source->end_event = text;
+    } else if (field >= CPTI_FIELD_TIME && field <= CPTI_FIELD_UPSTREAM) {
+        return read_form(reading, text, field);
+    } else if (!is_quoted && has_members(source)) {
         return read_members(reading, text, field);
+    } else {
+        source->constants[field] = text;
     }
-    source->constants[field] = text;
     return CPT_OK;
 }
 
 /* --- Other clauses --- */
 
-static cpt_status read_format(struct reading *reading, struct cpt_bytes text)
+static cpt_status read_format(const struct reading *reading, struct cpt_bytes text)
 {
     const struct cpti_format *format = cpti_format_find(text);
     struct cpt_error inside = {0};
@@ -192,6 +164,20 @@ static cpt_status read_format(struct reading *reading, struct cpt_bytes text)
                                  cpt_bytes_of(format->clauses), &inside);
     reading->source->format = cpt_bytes_of(format->name);
     return status == CPT_INVALID ? refuse(reading, inside.sentence) : status;
+}
+
+static cpt_status read_json(const struct reading *reading, struct cpt_bytes text)
+{
+    reading->source->way = CPTI_WAY_JSON;
+    return text.bytes == 0 ? CPT_OK : refuse(reading, "nothing may stand behind it");
+}
+
+static cpt_status read_logfmt(const struct reading *reading, struct cpt_bytes text)
+{
+    const cpt_status status = read_json(reading, text);
+
+    reading->source->way = CPTI_WAY_LOGFMT;
+    return status;
 }
 
 static cpt_status read_regex(const struct reading *reading, struct cpt_bytes text)
@@ -241,121 +227,103 @@ static cpt_status read_outer(const struct reading *reading, struct cpt_bytes tex
                : refuse(reading, "it is cri, docker or journal");
 }
 
-static cpt_status read_way(const struct reading *reading, struct cpt_bytes text,
-                           enum cpti_source_way way)
+static cpt_status read_zone(const struct reading *reading, struct cpt_bytes text)
 {
-    reading->source->way = way;
-    return text.bytes == 0 ? CPT_OK : refuse(reading, "nothing may stand behind it");
+    return cpti_time_zone(text, &reading->source->zone_s)
+               ? CPT_OK
+               : refuse(reading, "a zone is UTC, or as +08:00");
 }
 
-static cpt_status read_other(struct reading *reading, struct cpt_bytes text, int which)
+static cpt_status read_files(const struct reading *reading, struct cpt_bytes text)
 {
-    struct cpti_line_source *source = reading->source;
-
-    switch (which) {
-    case FORMAT:
-        return read_format(reading, text);
-    case JSON:
-        return read_way(reading, text, CPTI_WAY_JSON);
-    case LOGFMT:
-        return read_way(reading, text, CPTI_WAY_LOGFMT);
-    case CSV:
-        return read_way(reading, text, CPTI_WAY_CSV);
-    case REGEX:
-        return read_regex(reading, text);
-    case LNAV:
-        return read_lnav(reading, text);
-    case OUTER:
-        return read_outer(reading, text);
-    case ZONE:
-        source->has_zone = cpti_time_zone(text, &source->zone_s);
-        return source->has_zone ? CPT_OK
-                                : refuse(reading, "a zone is UTC, or as +08:00");
-    default:
-        source->files = text;
-        return text.bytes > 0 ? CPT_OK : refuse(reading, "it names no files");
-    }
+    reading->source->files = text;
+    return text.bytes > 0 ? CPT_OK : refuse(reading, "it names no files");
 }
 
 /* --- All clauses --- */
 
-static int place_in(struct cpt_bytes word, const char *const *names, int count)
+/* Clauses that are no fields; those that say what a line is come first. */
+static const struct {
+    const char *word;
+    cpt_status (*read)(const struct reading *reading, struct cpt_bytes text);
+} others[] = {{"regex", read_regex},   {"format", read_format}, {"json", read_json},
+              {"logfmt", read_logfmt}, {"lnav", read_lnav},     {"outer", read_outer},
+              {"zone", read_zone},     {"files", read_files}};
+enum { REGEX, WAYS_END = 5, OTHERS = sizeof others / sizeof others[0] };
+
+static const char *const fields[] = {
+#define NAME_(name, text) text,
+    CPTI_FIELD_MAP(NAME_)
+#undef NAME_
+};
+
+/* The number of a clause: of `others`, and behind them of `fields`. */
+static unsigned number_of(struct cpt_bytes word)
 {
-    for (int i = 0; i < count; i++) {
-        if (cpti_text_is(word, names[i])) {
-            return i;
-        }
+    unsigned i = 0;
+
+    while (i < OTHERS && !cpti_text_is(word, others[i].word)) {
+        i++;
     }
-    return -1;
+    while (i >= OTHERS && i < OTHERS + CPTI_FIELDS &&
+           !cpti_text_is(word, fields[i - OTHERS])) {
+        i++;
+    }
+    return i;
 }
 
-/* `begin` and `end` may come twice: as a time, and as the name of an event. */
-static cpt_status read_known_field(struct reading *reading, struct cpt_bytes text,
-                                   int field)
+/* What is wrong with clause @number where it stands; NULL: nothing. `begin` and `end`
+ * may come twice: as a time, and as the name of an event. */
+static const char *judge(struct reading *reading, unsigned number, bool is_quoted)
 {
-    const bool is_event = text.bytes > 0 && text.data[0] == '"' &&
-                          (field == CPTI_FIELD_BEGIN || field == CPTI_FIELD_END);
-    const uint32_t bit = UINT32_C(1)
-                         << (is_event ? CPTI_FIELDS + (field == CPTI_FIELD_END)
-                                      : (unsigned)field);
+    const enum cpti_source_way way = reading->source->way;
+    const uint64_t bit = UINT64_C(1)
+                         << (number + (is_quoted ? OTHERS + CPTI_FIELDS : 0));
+    const bool was_seen = (reading->seen & bit) != 0;
 
-    if (reading->source->way == CPTI_WAY_NONE) {
-        return refuse(reading, "before it stands what a line is: json, logfmt, csv, "
-                               "regex, lnav or format");
+    reading->seen |= bit;
+    if (number >= OTHERS + CPTI_FIELDS) {
+        return "there is no such clause";
     }
-    if ((reading->fields_seen & bit) != 0) {
-        return refuse(reading, "it is there twice");
+    if (number == REGEX) {
+        return way > CPTI_WAY_REGEX ? "these lines are not read by expressions" : NULL;
     }
-    reading->fields_seen |= bit;
-    switch (field) {
-    case CPTI_FIELD_TIME:
-    case CPTI_FIELD_BEGIN:
-    case CPTI_FIELD_END:
-        return read_time(reading, text, (enum cpti_event_field)field);
-    case CPTI_FIELD_DURATION:
-    case CPTI_FIELD_UPSTREAM:
-        return read_length(reading, text, (enum cpti_event_field)field);
-    default:
-        return read_field(reading, text, (enum cpti_event_field)field);
+    if (was_seen) {
+        return "it is there twice";
     }
+    if (number < WAYS_END && way != CPTI_WAY_NONE) {
+        return "what a line is stands there already";
+    }
+    return number >= OTHERS && way == CPTI_WAY_NONE
+               ? "before it stands what a line is: regex, json, logfmt, lnav or format"
+               : NULL;
 }
 
 static cpt_status read_clause(struct reading *reading)
 {
     struct cpt_bytes text = reading->clause;
     const struct cpt_bytes word = take_word(&text);
-    const int other = place_in(word, others, OTHERS);
-    const int field = place_in(word, fields, CPTI_FIELDS);
-    const unsigned bit = other >= 0 ? 1U << (unsigned)other : 0;
+    const unsigned number = number_of(word);
+    const char *wrong = judge(reading, number, text.bytes > 0 && text.data[0] == '"');
 
-    if (other < 0 && field < 0) {
-        return refuse(reading, "there is no such clause");
+    if (wrong != NULL) {
+        return refuse(reading, wrong);
     }
-    if (other < 0) {
-        return read_known_field(reading, text, field);
-    }
-    if ((reading->others_seen & bit) != 0 && other != REGEX) {
-        return refuse(reading, "it is there twice");
-    }
-    if (other <= LNAV && reading->source->way != CPTI_WAY_NONE && other != REGEX) {
-        return refuse(reading, "what a line is stands there already");
-    }
-    if (other == REGEX && reading->source->way > CPTI_WAY_REGEX) {
-        return refuse(reading, "these lines are not read by expressions");
-    }
-    reading->others_seen |= bit;
-    return read_other(reading, text, other);
+    return number < OTHERS
+               ? others[number].read(reading, text)
+               : read_field(reading, text, (enum cpti_event_field)(number - OTHERS));
 }
 
 /* The next clause; an expression ends at a ';' before a blank alone. */
 static struct cpt_bytes take_clause(struct cpt_bytes *text)
 {
+    static const char regex[] = "regex ";
     struct cpt_bytes clause;
     size_t i = 0;
 
     *text = trim(*text);
-    if (text->bytes < 6 || memcmp(text->data, "regex", 5) != 0 ||
-        !cpti_is_blank(text->data[5])) {
+    if (text->bytes < sizeof regex ||
+        memcmp(text->data, regex, sizeof regex - 1) != 0) {
         return trim(cpti_text_take(text, ';'));
     }
     while (i < text->bytes &&
@@ -375,7 +343,7 @@ cpt_status cpti_source_clauses(struct cpti_sources *sources,
                                struct cpti_line_source *source, struct cpt_bytes text,
                                struct cpt_error *error)
 {
-    struct reading reading = {sources, options, source, error, text, text, 0, 0};
+    struct reading reading = {sources, options, source, error, text, text, 0};
     cpt_status status = CPT_OK;
 
     while (text.bytes > 0 && status == CPT_OK) {
@@ -386,8 +354,11 @@ cpt_status cpti_source_clauses(struct cpti_sources *sources,
     }
     reading.clause = (struct cpt_bytes){reading.text.data, 0};
     if (status == CPT_OK && source->way == CPTI_WAY_NONE) {
-        return refuse(&reading,
-                      "a source needs json, logfmt, csv, regex, lnav or format");
+        return refuse(&reading, "a source needs regex, json, logfmt, lnav or format");
+    }
+    if (status == CPT_OK &&
+        (source->begin_event.bytes > 0) != (source->end_event.bytes > 0)) {
+        return refuse(&reading, "the events of 'begin' and 'end' come together");
     }
     return status;
 }

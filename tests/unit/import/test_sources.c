@@ -59,11 +59,13 @@ static void test_errors_have_line_and_column(void)
          "line 2, column 8: the source is there twice"},
         {"source a = json; colour red",
          "line 1, column 18: 'colour red': there is no such clause"},
-        {"source a = id x", "line 1, column 12: 'id x': before it stands what a line "
-                            "is: json, logfmt, csv, "
-                            "regex, lnav or format"},
-        {"source a = files x", "line 1, column 11: '': a source needs json, logfmt, "
-                               "csv, regex, lnav or format"},
+        {"source a = id x",
+         "line 1, column 12: 'id x': before it stands what a line is: regex, json, "
+         "logfmt, lnav or format"},
+        {"source a = files x",
+         "line 1, column 11: '': a source needs regex, json, logfmt, lnav or format"},
+        {"source a = json; begin \"x\"",
+         "line 1, column 11: '': the events of 'begin' and 'end' come together"},
         {"source a = json; id x; id y", "line 1, column 24: 'id y': it is there twice"},
         {"source a = json; logfmt",
          "line 1, column 18: 'logfmt': what a line is stands there already"},
@@ -191,6 +193,43 @@ static void test_clauses_change_a_format(void)
                          "{\"time\":1674982122425,\"msg\":\"a\",\"order\":\"7\","
                          "\"traceId\":\"8\"}",
                          "7|pay|||a|0"));
+}
+
+static void test_begin_and_end_lines_are_an_interval(void)
+{
+    static const char text[] = "source s = logfmt; id i; time t; event e; unit u; "
+                               "begin \"got\"; end \"sent\"; role \"server\"";
+    static const struct {
+        const char *line;
+        double length_ms; /* -1: a point */
+    } lines[] = {{"t=2023-01-29T08:48:42.000Z i=7 u=a e=got", -1},
+                 {"t=2023-01-29T08:48:42.001Z i=7 u=b e=got", -1},
+                 {"t=2023-01-29T08:48:42.002Z i=7 u=a e=other", -1},
+                 {"t=2023-01-29T08:48:42.003Z i=7 u=a e=sent", 3},
+                 {"t=2023-01-29T08:48:42.004Z i=7 u=a e=sent", -1},
+                 {"t=2023-01-29T08:48:42.009Z i=7 u=b e=sent", 8},
+                 {"t=2023-01-29T08:48:42.009Z i=8 u=b e=sent", -1}};
+    struct cpt_error error = {0};
+    struct cpti_sources *sources = read_sources(text, NULL, &error);
+    struct cpti_event_reader *reader =
+        cpti_event_reader_new(NULL, cpti_sources_at(sources, 0), cpt_bytes_of("x"));
+
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const struct cpti_event *event = NULL;
+
+        CU_ASSERT_EQUAL(cpti_event_reader_line(reader, cpt_bytes_of(lines[i].line)),
+                        CPT_OK);
+        event = cpti_event_reader_next(reader);
+        CU_ASSERT_EQUAL(event->is_interval, lines[i].length_ms >= 0);
+        if (event->is_interval) {
+            CU_ASSERT_EQUAL(event->role, CPTI_EVENT_SERVER);
+            CU_ASSERT_EQUAL((double)(event->end_ns - event->begin_ns) / 1e6,
+                            lines[i].length_ms);
+            CU_ASSERT_TRUE(cpt_bytes_equal(event->name, cpt_bytes_of("got")));
+        }
+    }
+    cpti_event_reader_free(reader);
+    cpti_sources_free(sources);
 }
 
 static void test_zone_of_a_source(void)
@@ -356,6 +395,8 @@ CU_TestInfo cpt_sources_tests[] = {
     {"members of JSON and constants", test_members_and_constants},
     {"expressions with named groups", test_expressions},
     {"clauses change a built-in format", test_clauses_change_a_format},
+    {"lines that begin and end a unit are its interval",
+     test_begin_and_end_lines_are_an_interval},
     {"a source has a zone", test_zone_of_a_source},
     {"formats of lnav are read", test_formats_of_lnav},
     {"wrong files of lnav are refused", test_wrong_files_of_lnav},
