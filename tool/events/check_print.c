@@ -429,7 +429,7 @@ int cpti_events_check(const struct cpti_arguments *arguments)
 
     status = CPTI_THEN(status, cpti_event_sources_read(arguments, &sources));
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_check_read(&printed.check, arguments, 1, sources);
+        status = cpti_check_read(&printed.check, arguments, sources);
         if (printed.check.source_count > 0 && printed.check.classes != NULL) {
             status = cpti_exit_last(status, print(&printed));
         } else if (status == CPTI_EXIT_DONE) {

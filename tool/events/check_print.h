@@ -11,7 +11,7 @@
 extern const struct cpti_relation cpti_check_sources_relation;
 extern const struct cpti_relation cpti_check_classes_relation;
 
-/* Runs `cpt events check FILE...`, whose first operand is "check". enum cpti_exit. */
+/* Runs `cpt events check` over the operands. enum cpti_exit. */
 int cpti_events_check(const struct cpti_arguments *arguments);
 
 #endif

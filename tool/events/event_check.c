@@ -283,7 +283,7 @@ static int open_private_file(void)
 }
 
 int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments,
-                    size_t first, struct cpti_sources *sources)
+                    struct cpti_sources *sources)
 {
     const struct cpti_requests_options options = {.open_file = open_private_file};
     int status = CPTI_EXIT_DONE;
@@ -294,10 +294,9 @@ int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *argum
         arguments->operand_count > CPTI_INPUTS_MAX) {
         return cpti_failed("out of memory");
     }
-    for (size_t i = first; i < arguments->operand_count; i++) {
-        status =
-            cpti_exit_last(status, read_file(check, sources, arguments->operands[i],
-                                             (uint32_t)(i - first)));
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        status = cpti_exit_last(
+            status, read_file(check, sources, arguments->operands[i], (uint32_t)i));
     }
     return cpti_exit_last(status, go_through(check));
 }

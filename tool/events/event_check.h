@@ -59,11 +59,10 @@ struct cpti_check {
     struct cpti_event_classes *classes;
 };
 
-/* Reads the operands of @arguments from @first on, by the @sources, or NULL. enum
- * cpti_exit: CPTI_EXIT_FAILED also if a part of a file could not be read. End it in any
- * case. */
+/* Reads the operands of @arguments by the @sources, or NULL. enum cpti_exit:
+ * CPTI_EXIT_FAILED also if a part of a file could not be read. End it in any case. */
 int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments,
-                    size_t first, struct cpti_sources *sources);
+                    struct cpti_sources *sources);
 void cpti_check_end(struct cpti_check *check);
 
 /* How far the stamps of @source are behind those of the first one, in s, if that is a
