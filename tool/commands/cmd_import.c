@@ -13,6 +13,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/events/event_import.h"
+#include "tool/events/event_sources.h"
 #include "tool/base/output.h"
 #include "tool/requests/moved_clocks.h"
 #include "tool/print/perfetto.h"
@@ -629,6 +630,9 @@ static int run(const struct cpti_arguments *arguments)
     if (cpti_has(arguments, "events")) {
         return cpti_event_import(arguments);
     }
+    if (cpti_has(arguments, "sources")) {
+        return cpti_usage("--sources goes with --events");
+    }
     if (status == CPTI_EXIT_DONE) {
         import.records.tag_keys = import.tag_keys;
         status =
@@ -679,6 +683,7 @@ static const struct cpti_option options[] = {
     CPTI_TAG_OPTION,
     {"events", 0, NULL,
      "the files are lines of logs, CSV with the columns id, service, event, time_us …"},
+    CPTI_SOURCES_OPTION,
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
