@@ -20,6 +20,7 @@ extern CU_TestInfo cpt_span_all_tests[];
 extern CU_TestInfo cpt_requests_tests[];
 extern CU_TestInfo cpt_nesting_tests[];
 extern CU_TestInfo cpt_event_traces_tests[];
+extern CU_TestInfo cpt_model_tests[];
 extern CU_TestInfo cpt_event_lines_tests[];
 extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
@@ -50,6 +51,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"requests", NULL, NULL, NULL, NULL, cpt_requests_tests},
     {"nesting", NULL, NULL, NULL, NULL, cpt_nesting_tests},
     {"event traces", NULL, NULL, NULL, NULL, cpt_event_traces_tests},
+    {"models", NULL, NULL, NULL, NULL, cpt_model_tests},
 #ifdef TEST_WITH_JSON
     {"lines of events", NULL, NULL, NULL, NULL, cpt_event_lines_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},
