@@ -21,6 +21,7 @@ extern CU_TestInfo cpt_requests_tests[];
 extern CU_TestInfo cpt_nesting_tests[];
 extern CU_TestInfo cpt_event_traces_tests[];
 extern CU_TestInfo cpt_model_tests[];
+extern CU_TestInfo cpt_model_changes_tests[];
 extern CU_TestInfo cpt_event_lines_tests[];
 extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
@@ -52,6 +53,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"nesting", NULL, NULL, NULL, NULL, cpt_nesting_tests},
     {"event traces", NULL, NULL, NULL, NULL, cpt_event_traces_tests},
     {"models", NULL, NULL, NULL, NULL, cpt_model_tests},
+    {"changes of models", NULL, NULL, NULL, NULL, cpt_model_changes_tests},
 #ifdef TEST_WITH_JSON
     {"lines of events", NULL, NULL, NULL, NULL, cpt_event_lines_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},
