@@ -52,6 +52,11 @@
     .summary = "draw the graphs of tasks of a service or a program",                   \
     .question = "Is the graph of tasks the one that I meant?",                         \
     .needs = "a running service, or its program"
+#define CPTI_IS_MODEL                                                                  \
+    .name = "model", .group = CPTI_COMPARE,                                            \
+    .summary = "learn from event logs what comes before what, and what changed",       \
+    .question = "Which code behaves in another way than it did before?",               \
+    .needs = "event logs of services, or models learnt from them"
 
 /* Defines the command @word in a build that lacks it; it prints @why. */
 #define CPTI_ABSENT(word, is_what, why)                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_import_absent.c - cpt import, events, explain without a library for JSON */
+/* cmd_import_absent.c - cpt import, events, explain, model without a library for JSON */
 #include "tool/commands/absent.h"
 
 #define WHY                                                                            \
@@ -12,3 +12,5 @@ CPTI_ABSENT(import, CPTI_IS_IMPORT, WHY);
 CPTI_ABSENT(explain, CPTI_IS_EXPLAIN, WHY);
 
 CPTI_ABSENT(events, CPTI_IS_EVENTS, WHY);
+
+CPTI_ABSENT(model, CPTI_IS_MODEL, WHY);

@@ -44,6 +44,7 @@ extern const struct cpti_command cpti_command_culprit;
 extern const struct cpti_command cpti_command_contention;
 extern const struct cpti_command cpti_command_busy;
 extern const struct cpti_command cpti_command_slack;
+extern const struct cpti_command cpti_command_model;
 extern const struct cpti_command cpti_command_experiment;
 extern const struct cpti_command cpti_command_whatif;
 extern const struct cpti_command cpti_command_web;
@@ -64,7 +65,7 @@ const struct cpti_command *const cpti_commands[] = {
     &cpti_command_slack,   &cpti_command_experiment, &cpti_command_whatif,
     &cpti_command_web,     &cpti_command_precision,  &cpti_command_plan,
     &cpti_command_pprof,   &cpti_command_folded,     &cpti_command_wait,
-    &cpti_command_graph,
+    &cpti_command_graph,   &cpti_command_model,
 };
 
 const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];
