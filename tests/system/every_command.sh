@@ -309,6 +309,10 @@ has "$page;front: cart"
 fine pprof -o profile.pb.gz "$log"
 gzip -dc profile.pb.gz >profile
 grep -qaF "$page" profile || fail 'the profile has no page'
+printf 'id,service,event,time_us\nr,a,%s,1700000000000000\nr,b,y,1700000000000001\n' \
+    "$page" >lines.csv
+fine model show lines.csv
+has "$page"
 mkdir depot
 run depot add depot log/*.cptlog
 [ $status = 0 ] || fail "depot: $(cat err)"

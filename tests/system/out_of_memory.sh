@@ -72,6 +72,13 @@ if "$CPT" import --sections spans.json >import.said 2>&1; then
     each out.json import --annotate out.json spans.json.gz
     each out.pftrace import -o out.pftrace spans.json
     each - report spans.json
+    printf 'id,service,event,time_us\nr,a,x,1700000000000000\nr,b,y,1700000000000001\n' >lines.csv
+    "$CPT" model learn lines.csv >lines.cptmodel
+    each out.cptmodel model learn -o out.cptmodel lines.csv
+    each out.cptmodel model merge -o out.cptmodel lines.cptmodel lines.cptmodel
+    each - model show lines.cptmodel
+    each - model curve lines.csv
+    each - model diff --json lines.cptmodel lines.csv
 elif ! grep -q 'built without simdjson' import.said; then
     wrong=1
     cat import.said

@@ -137,6 +137,24 @@ walk text cpt busy notes.json
 walk json cpt busy --json notes.json
 walk text cpt whatif --set '*=-50%' notes.json
 walk json cpt whatif --json --set '*=-50%' notes.json
+{
+    echo id,service,unit,event,time_us
+    for i in 1 2 3 4 5 6 7 8 9; do
+        at=170000000${i}00000
+        printf 'r%d,web,w,GET,%s\nr%d,a,a,x,%s\nr%d,a,a,y,%s\nr%d,b,b,z,%s\n' \
+            $i ${at}1 $i ${at}3 $i ${at}5 $i $at$((i / 5 * 3 + 4))
+    done
+} >lines.csv
+sed 's/,y,/,q,/' lines.csv >changed.csv
+if cpt model learn lines.csv >lines.cptmodel 2>said; then
+    walk text cpt model show lines.cptmodel
+    walk json cpt model show --json lines.cptmodel
+    walk text cpt model curve lines.csv
+    walk text cpt model diff lines.cptmodel changed.csv
+    walk rows cpt model diff --json lines.cptmodel changed.csv
+else
+    grep -q 'built without simdjson' said || cat said
+fi
 make_log delays >delays.cptlog
 walk text cpt experiment delays.cptlog
 walk rows cpt experiment --json delays.cptlog

@@ -59,5 +59,23 @@ cpt report --json control.cpttree experiment.cptlog 2>none | is report
 for file in experiment.cptlog services.cptlog hostile.cptlog control.cpttree .; do
     cpt ./$file --json 2>none | is file
 done
+{
+    echo id,service,unit,event,time_us
+    for i in 1 2 3 4 5 6 7 8 9; do
+        at=170000000${i}00000
+        printf 'r%d,web,w,GET,%s\nr%d,a,a,x,%s\nr%d,a,a,y,%s\nr%d,b,b,z,%s\n' \
+            $i ${at}1 $i ${at}3 $i ${at}5 $i $at$((i / 5 * 3 + 4))
+    done
+} >lines.csv
+sed 's/,y,/,q,/' lines.csv >changed.csv
+if cpt model learn lines.csv >lines.cptmodel 2>said; then
+    cpt model diff --json lines.cptmodel changed.csv | is model_diff
+    cpt model diff --json --max-bytes 2k lines.cptmodel changed.csv | is model_diff
+    cpt model show --json lines.cptmodel | is model_show
+    cpt model show --json --max-bytes 2k lines.cptmodel | is model_show
+    cpt model curve --json lines.csv | is model_curve
+else
+    grep -q 'built without simdjson' said || cat said
+fi
 # the checker notices what is wrong
 echo '{"version":-1,"bytes":"2","sum_ns":true,"server_elapsed_ns":null}' | is metadata
