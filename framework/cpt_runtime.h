@@ -87,6 +87,11 @@ struct cpt_executor {
     /* How many works wait in the queue that work submitted now by this thread would
      * join. Called before a traced task is submitted; a hint, and cheap. */
     size_t (*queue_length)(struct cpt_executor *executor);
+    /* As submit(), in a second lane: once all that was submitted before it has begun,
+     * @work waits for what is submitted after it, but no longer than @wait_ns_max: then
+     * it is next. NULL: there is one lane. Pools and queue executors have two. */
+    void (*submit_later)(struct cpt_executor *executor, struct cpt_work *work,
+                         uint64_t wait_ns_max);
 };
 
 /*

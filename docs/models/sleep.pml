@@ -9,7 +9,7 @@
  *      work 0   (inbox)  computes until work 1 has begun on another thread
  *      work 1   (inbox)  submits work 3 to its own deque, and computes until another
  *                        thread has run it
- *      work 2   (inbox)  blocks, away from its seat, until work 3 has run
+ *      work 2   (lane)   blocks, away from its seat, until work 3 has run
  *      work 3   (deque)
  *
  * The state (free seats, searching threads) changes in one step, as it is one word;
@@ -23,6 +23,7 @@
  *   BROKEN_LAST     the last searcher, having found work, wakes none for the rest
  *   BROKEN_BLOCK    a thread that blocks keeps its seat
  *   BROKEN_FREE     a submit from elsewhere wakes a thread without the lock
+ *   BROKEN_LANE     a look for work leaves out the second lane
  */
 #define SEATS   2
 #define EXTRA   1
@@ -43,6 +44,7 @@ bool is_locked = false;
 bool waits_for_quiet = false; /* the condition */
 
 chan inbox = [WORKS] of { byte };
+chan lane = [WORKS] of { byte }; /* the second one */
 chan deque[THREADS] = [WORKS] of { byte };
 byte ran[WORKS];
 bool has_begun = false; /* work 1 */
@@ -59,7 +61,11 @@ inline unlock()
 
 inline has_work()
 {
+#ifdef BROKEN_LANE
     found = (len(inbox) > 0);
+#else
+    found = (len(inbox) > 0 || len(lane) > 0);
+#endif
     i = 0;
     do
     :: found || i == THREADS -> break
@@ -187,7 +193,8 @@ next:
         take(inbox);
         take(deque[0]);
         take(deque[1]);
-        take(deque[2])
+        take(deque[2]);
+        take(lane)
     :: else -> skip
     fi;
     if
@@ -249,7 +256,10 @@ proctype submitter()
     for (i : 0 .. 2) {
         lock();
         assert(!is_freed);
-        inbox!i;
+        if
+        :: i == 2 -> lane!i
+        :: else -> inbox!i
+        fi;
 #ifdef BROKEN_FREE
         unlock();
         wake_one()

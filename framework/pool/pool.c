@@ -6,6 +6,7 @@
  *      submit from a worker  --> its deque --> the worker itself, newest first
  *                                         \--> a thief, oldest first
  *      submit from elsewhere --> inbox, first come, first served
+ *      submit_later          --> the second lane, behind all of these (pool_lane.c)
  *      after                 --> timers --> timer thread, begun with the first timer
  *
  * Fairness. A worker prefers its own deque, but looks into the inbox after every
@@ -103,16 +104,19 @@ void cpti_pool_put_in_inbox(struct cpti_pool *pool, struct cpt_work *work)
 
 static struct cpt_work *take_from_inbox(struct cpti_pool *pool)
 {
-    struct cpt_work *work = NULL;
+    struct cpt_work *work = cpti_pool_has_later(pool) ? cpti_pool_take_due(pool) : NULL;
 
-    if (atomic_load(&pool->inbox_count) == 0) {
-        return NULL;
+    if (work != NULL || atomic_load(&pool->inbox_count) == 0) {
+        return work;
     }
     cpti_lock_take(&pool->lock);
     work = pool->first;
     if (work != NULL) {
         pool->first = work->next;
         atomic_fetch_sub(&pool->inbox_count, 1);
+        if (pool->lane.coming.count != 0) {
+            cpti_pool_note_lane(pool);
+        }
     }
     cpti_lock_release(&pool->lock);
     return work;
@@ -147,7 +151,8 @@ static struct cpt_work *take_from_others(struct cpti_pool *pool,
 {
     struct cpt_work *work = take_from_inbox(pool);
 
-    return work != NULL ? work : steal(pool, place);
+    work = work != NULL ? work : steal(pool, place);
+    return work != NULL ? work : cpti_pool_take_later(pool);
 }
 
 static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
@@ -195,7 +200,8 @@ static int pool_help(struct cpt_executor *executor)
 
 static bool others_wait(struct cpti_pool *pool)
 {
-    return atomic_load_explicit(&pool->inbox_count, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&pool->inbox_count, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&pool->lane_due_ns, memory_order_relaxed) != UINT64_MAX;
 }
 
 static unsigned pool_hunger(struct cpt_executor *executor)
@@ -577,6 +583,7 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
                    options->name != NULL ? options->name : "pool");
     pool->executor = (struct cpt_executor){.name = pool->name,
                                            .submit = pool_submit,
+                                           .submit_later = cpti_pool_submit_later,
                                            .after = pool_after,
                                            .cancel = pool_cancel,
                                            .hunger = pool_hunger,
@@ -585,6 +592,8 @@ static struct cpti_pool *pool_init(const struct cpt_pool_options *options)
                                            .yield = pool_yield,
                                            .queue_length = pool_queue_length};
     atomic_init(&pool->state, CPTI_NO_SEAT + pool->worker_count * CPTI_SEAT);
+    atomic_init(&pool->lane_due_ns, UINT64_MAX);
+    pool->lane.alloc = options->alloc;
     cpti_pool_init_blocks(pool);
     (void)sem_init(&pool->wake, 0, 0);
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);
@@ -666,6 +675,7 @@ void cpt_pool_free(struct cpt_executor *executor)
     (void)pthread_cond_destroy(&pool->is_quiet);
     (void)sem_destroy(&pool->wake);
     cpti_lock_deinit(&pool->lock);
+    cpti_lane_deinit(&pool->lane);
     cpt_alloc_free(pool->alloc, pool);
 }
 
@@ -678,6 +688,8 @@ struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor)
     counts.inbox = pool->inbox_total;
     counts.spilled = pool->spilled_count;
     counts.refused = pool->refused_count;
+    counts.later = pool->lane.come_count;
+    counts.due = pool->lane.due_count;
     counts.unmade = pool->unmade_count;
     counts.reserve =
         pool->thread_count > pool->block_max ? pool->thread_count - pool->block_max : 0;

@@ -97,6 +97,8 @@ struct cpti_pool_counts {
     uint64_t spilled; /* … because the deque was full */
     uint64_t refused; /* blocked threads that had no replacement: the limit, … */
     uint64_t unmade;  /* … or the system made no thread */
+    uint64_t later;   /* works that went through the second lane … */
+    uint64_t due;     /* … and had waited for their bound when they were taken */
     unsigned extra;   /* threads beyond worker_count that exist … */
     unsigned reserve; /* … and those beyond extra_worker_count_max */
 };

@@ -200,7 +200,7 @@ void cpti_pool_init_blocks(struct cpti_pool *pool)
 
 /* --- Which work may run --- */
 
-/* Puts all that waits in deques into the inbox. Lock held. */
+/* Puts all that waits in deques and in the second lane into the inbox. Lock held. */
 static void gather(struct cpti_pool *pool)
 {
     for (unsigned i = 0; i < cpti_pool_place_count(pool); i++) {
@@ -210,6 +210,7 @@ static void gather(struct cpti_pool *pool)
             cpti_pool_put_in_inbox(pool, work);
         }
     }
+    cpti_pool_close_lane(pool);
 }
 
 /* Where the inbox links the next work that is needed, or NULL. Lock held. */

@@ -8,6 +8,7 @@
 
 #include "cpt/base/container.h"
 #include "framework/pool/deque.h"
+#include "framework/pool/lane.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/pool.h"
 #include "framework/pool/timer_thread.h"
@@ -54,7 +55,8 @@ struct cpti_pool {
     atomic_uint_fast32_t seated_guest_count; /* guests with a seat */
     atomic_bool is_stopping;
     atomic_bool is_over;
-    atomic_bool is_tight; /* see pool_block.c; written with the lock held */
+    atomic_bool is_tight;             /* see pool_block.c; written with the lock held */
+    atomic_uint_fast64_t lane_due_ns; /* see pool_lane.c; likewise */
     atomic_uint_fast64_t woken_count;
     char pad1[CPTI_POOL_CACHE_LINE];
 
@@ -63,6 +65,7 @@ struct cpti_pool {
     pthread_cond_t is_quiet;
     struct cpt_work *first; /* the inbox */
     struct cpt_work *last;
+    struct cpti_lane lane; /* see pool_lane.c */
     uint64_t inbox_total;
     uint64_t spilled_count;
     uint64_t refused_count;
@@ -139,11 +142,17 @@ static inline unsigned cpti_pool_place_count(struct cpti_pool *pool)
     return (unsigned)atomic_load(&pool->place_count);
 }
 
+/* Whether a work waits in the second lane. seq_cst, as the count of the inbox. */
+static inline bool cpti_pool_has_later(struct cpti_pool *pool)
+{
+    return atomic_load(&pool->lane_due_ns) != UINT64_MAX;
+}
+
 static inline bool cpti_pool_has_work(struct cpti_pool *pool)
 {
     const unsigned count = cpti_pool_place_count(pool);
 
-    if (atomic_load(&pool->inbox_count) != 0) {
+    if (atomic_load(&pool->inbox_count) != 0 || cpti_pool_has_later(pool)) {
         return true;
     }
     for (unsigned i = 0; i < count; i++) {
@@ -209,6 +218,25 @@ void cpti_pool_try_again(struct cpti_pool *pool);
 /* This thread, which has @place, blocks; it continues. */
 void cpti_pool_begin_block(struct cpti_pool_place *place, enum cpti_pool_wait wait);
 void cpti_pool_end_block(struct cpti_pool_place *place);
+
+/* --- pool_lane.c, for the pool --- */
+
+/* As struct cpt_executor's. */
+void cpti_pool_submit_later(struct cpt_executor *executor, struct cpt_work *work,
+                            uint64_t wait_ns_max);
+
+/* Takes a work that is due; NULL: none is. */
+struct cpt_work *cpti_pool_take_due(struct cpti_pool *pool);
+
+/* The lane has changed, or a work of the inbox was taken. Lock held. */
+void cpti_pool_note_lane(struct cpti_pool *pool);
+
+/* Takes the work that is due next, for a thread that has found nothing else, or NULL.
+ */
+struct cpt_work *cpti_pool_take_later(struct cpti_pool *pool);
+
+/* Puts all that waits in the second lane into the inbox. Lock held. */
+void cpti_pool_close_lane(struct cpti_pool *pool);
 
 /* --- pool_guest.c, for the pool --- */
 

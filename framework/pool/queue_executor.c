@@ -3,14 +3,15 @@
 /*
  * queue_executor.c - an executor that a foreign event loop drives
  *
- * A queue and the timers, behind a lock. The loop asks how long it may wait, and from
- * then on work or a timer that comes sooner wakes it: `asleep_until_ns` is when it is
- * back by itself, and 0 while it is awake and will ask again. So a loop that is busy is
- * never woken, and one that waits is woken once.
+ * A queue, a second lane (lane.h) and the timers, behind a lock. The loop asks how long
+ * it may wait, and from then on work or a timer that comes sooner wakes it:
+ * `asleep_until_ns` is when it is back by itself, and 0 while it is awake and will ask
+ * again. So a loop that is busy is never woken, and one that waits is woken once.
  */
 #include "cpt/base/container.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/executor.h"
+#include "framework/pool/lane.h"
 #include "framework/pool/timers.h"
 
 #include <stdatomic.h>
@@ -27,7 +28,10 @@ struct queue {
     struct cpti_lock lock; /* guards what follows */
     struct cpt_work *first;
     struct cpt_work *last;
-    atomic_size_t count; /* relaxed where it is only a hint */
+    struct cpti_lane lane;
+    uint64_t come_count;  /* works of the first lane … */
+    uint64_t begun_count; /* … and those of them that were taken */
+    atomic_size_t count;  /* of both; relaxed where it is only a hint */
     struct cpti_timers timers;
     uint64_t asleep_until_ns;
 };
@@ -55,6 +59,7 @@ static void put(struct queue *queue, struct cpt_work *work)
     work->next = NULL;
     *(queue->first != NULL ? &queue->last->next : &queue->first) = work;
     queue->last = work;
+    queue->come_count++;
     atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed);
 }
 
@@ -66,6 +71,29 @@ static void queue_submit(struct cpt_executor *executor, struct cpt_work *work)
     put(queue, work);
     wake(queue, 0);
     cpti_lock_release(&queue->lock);
+}
+
+static void queue_submit_later(struct cpt_executor *executor, struct cpt_work *work,
+                               uint64_t wait_ns_max)
+{
+    struct queue *queue = queue_of(executor);
+
+    cpti_lock_take(&queue->lock);
+    if (cpti_lane_add(&queue->lane, work, queue->come_count, wait_ns_max) == CPT_OK) {
+        cpti_lane_turn(&queue->lane, queue->begun_count,
+                       cpt_clock_now_ns(queue->clock));
+        atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed);
+    } else {
+        put(queue, work);
+    }
+    wake(queue, 0);
+    cpti_lock_release(&queue->lock);
+}
+
+/* Lock held. */
+static bool has_work(const struct queue *queue)
+{
+    return queue->first != NULL || cpti_lane_count(&queue->lane) != 0;
 }
 
 static cpt_status queue_after(struct cpt_executor *executor, struct cpt_timer *timer,
@@ -111,7 +139,7 @@ static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
     bool others_wait = false;
 
     cpti_lock_take(&queue->lock);
-    others_wait = queue->first != NULL;
+    others_wait = has_work(queue);
     if (others_wait) {
         put(queue, work);
     }
@@ -121,15 +149,34 @@ static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
 
 /* --- Running --- */
 
+/* The next work, or NULL; see lane.h. Lock held. */
+static struct cpt_work *take(struct queue *queue)
+{
+    const bool has_later = cpti_lane_count(&queue->lane) != 0;
+    const uint64_t now_ns = has_later ? cpt_clock_now_ns(queue->clock) : 0;
+    struct cpt_work *work = has_later ? cpti_lane_take_due(&queue->lane, now_ns) : NULL;
+
+    if (work != NULL) {
+        return work;
+    }
+    work = queue->first;
+    if (work == NULL) {
+        return cpti_lane_take(&queue->lane);
+    }
+    queue->first = work->next;
+    queue->begun_count++;
+    cpti_lane_turn(&queue->lane, queue->begun_count, now_ns);
+    return work;
+}
+
 /* Runs a piece of work. false: there is none. */
 static bool run_one(struct queue *queue)
 {
     struct cpt_work *work = NULL;
 
     cpti_lock_take(&queue->lock);
-    work = queue->first;
+    work = take(queue);
     if (work != NULL) {
-        queue->first = work->next;
         atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed);
     }
     cpti_lock_release(&queue->lock);
@@ -185,7 +232,7 @@ uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor)
 
     cpti_lock_take(&queue->lock);
     timer = cpti_timers_first(&queue->timers);
-    if (queue->first != NULL || (timer != NULL && timer->at_ns <= now_ns)) {
+    if (has_work(queue) || (timer != NULL && timer->at_ns <= now_ns)) {
         at_ns = now_ns;
         queue->asleep_until_ns = 0;
     } else {
@@ -215,6 +262,7 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
     }
     queue->alloc = options.alloc;
     queue->timers.alloc = options.alloc;
+    queue->lane.alloc = options.alloc;
     queue->clock = options.clock != NULL ? options.clock : cpt_clock_monotonic();
     queue->wake = options.wake;
     queue->context = options.context;
@@ -223,6 +271,7 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
                    options.name != NULL ? options.name : "queue");
     queue->executor = (struct cpt_executor){.name = queue->name,
                                             .submit = queue_submit,
+                                            .submit_later = queue_submit_later,
                                             .after = queue_after,
                                             .cancel = queue_cancel,
                                             .hunger = queue_hunger,
@@ -245,5 +294,6 @@ void cpt_queue_executor_free(struct cpt_executor *executor)
     cpti_lock_release(&queue->lock);
     cpti_lock_deinit(&queue->lock);
     cpti_timers_deinit(&queue->timers);
+    cpti_lane_deinit(&queue->lane);
     cpt_alloc_free(queue->alloc, queue);
 }
