@@ -77,6 +77,11 @@ struct cpt_call_request {
     const struct cpt_field *headers;
     size_t header_count;
     int is_idempotent; /* as in struct cpt_call_row */
+    /* How much later than usual the answer may come without delaying the request, by a
+     * prediction or by kept graphs (`cpt slack`): the callee is sent it, with what the
+     * request has left, and need not have lanes. Set it; 0: nothing is known. Of a row
+     * it is that of the first attempt. */
+    uint64_t slack_ns;
 };
 
 /*

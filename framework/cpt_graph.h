@@ -309,6 +309,16 @@ CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
  * one. */
 CPT_API uint64_t cpt_task_remaining_ns(struct cpt_task *task);
 
+/* How much later than usual the answer may be, as far as that is known: what is left of
+ * the slack of the request, which is less with each wait and call; 0: nothing, or its
+ * service has no lanes (slack_wait_ns_max in struct cpt_service_options). */
+CPT_API uint64_t cpt_task_slack_ns(const struct cpt_task *task);
+
+/* From now on it is @slack_ns, but at most half of the time that is left: what the
+ * program knows of this request, by a prediction for its user, say. No effect if its
+ * service has no lanes. */
+CPT_API void cpt_task_set_slack(struct cpt_task *task, uint64_t slack_ns);
+
 /* 1: the request has failed, was cancelled or took too long, or the task was given up
  * (cpt_cancel()). A long computation may check this, and return. Costs one read. */
 CPT_API int cpt_task_is_cancelled(struct cpt_task *task);

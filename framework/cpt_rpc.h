@@ -392,6 +392,12 @@ struct cpt_service_options {
     double graphs_per_second_max; /* … this many; default 100, less than 0: no limit */
     double drag_share; /* of the requests that an entry traces by itself: these ask for
                           the drag of each segment, too; 0, the default, to 1 */
+    /* Two lanes in its executor: requests without slack (CPT_HEADER_SLACK) run first,
+     * and one with slack waits for those that come after it, each time that it is its
+     * turn; for no longer than this, nor than what is left of its slack. So this bounds
+     * starvation: 2 to 20 ms, say. Default 0: one lane; slack that callers send is
+     * neither heeded nor sent on. */
+    uint64_t slack_wait_ns_max;
 };
 
 /* A service without methods, or NULL with the reason in @error. */
@@ -573,6 +579,7 @@ struct cpt_inbound {
      * on its thread, with its context, if a path is to go with it. NULL: any path that
      * the ask allows. */
     size_t (*path_room)(void *context, const struct cpt_outbound *outbound);
+    struct cpt_bytes slack; /* the header's value, likewise as `timeout` */
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -591,7 +598,7 @@ struct cpt_outbound {
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
 
 /* Whether @inbound has something that an entry heeds only of clients that it trusts: an
- * ask, a timeout, or a header that cpt_header_is_propagated(). */
+ * ask, a timeout, slack, or a header that cpt_header_is_propagated(). */
 CPT_API int cpt_inbound_needs_trust(const struct cpt_inbound *inbound);
 
 /* 0: tracing is stopped by the kill switch. */
@@ -668,12 +675,21 @@ struct cpt_transport_call {
      * cannot know whether the callee has seen a call never sends it again. */
     int is_idempotent;
     struct cpt_bytes nonce; /* header to send with critical_path; empty: send none */
+    /* CPT_HEADER_SLACK to send, less what the call waited for a connection, if that is
+     * known; 0: send none. */
+    uint64_t slack_ns;
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal
  * digits. The service takes the smaller of this and its own limit, an entry only of
  * clients that it trusts (`untrusted_timeouts` counts the others). */
 #define CPT_HEADER_TIMEOUT "cpt-timeout"
+
+/* The header that says how much later than usual the answer may come: whole
+ * microseconds, in decimal digits. A service heeds it if it has lanes
+ * (slack_wait_ns_max), an entry only of clients that it trusts (`untrusted_slacks`
+ * counts the others). Each hop takes off what it has used. */
+#define CPT_HEADER_SLACK "cpt-slack"
 
 enum {
     CPT_PROPAGATED_MAX = 7, /* headers that go on to callees */

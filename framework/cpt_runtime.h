@@ -210,6 +210,11 @@ struct cpt_request_options {
      * fit is dropped and counted, and the path is flagged CPT_PATH_INCOMPLETE; the
      * request is not affected. */
     size_t trace_memory_bytes_max;
+    /* As in struct cpt_service_options; 0: it has one lane. */
+    uint64_t slack_wait_ns_max;
+    /* How late it may be, if it has lanes; at most half of timeout_ns. Its works wait
+     * in the second lane as long as some of it is left. */
+    uint64_t slack_ns;
 };
 
 /*

@@ -259,6 +259,15 @@ class task
                    ? std::optional<duration>(duration(static_cast<int64_t>(left_ns)))
                    : std::nullopt;
     }
+    /* How late the answer may still be; see cpt_task_slack_ns(). */
+    duration slack() const
+    {
+        return duration(static_cast<int64_t>(cpt_task_slack_ns(task_)));
+    }
+    void set_slack(duration slack) const
+    {
+        cpt_task_set_slack(task_, detail::ns(slack));
+    }
     /* The request has failed, was cancelled or took too long: a long computation may
      * return. */
     bool is_cancelled() const
@@ -579,6 +588,12 @@ class call_request
     call_request &idempotent(bool is_idempotent = true)
     {
         said_->is_idempotent = is_idempotent;
+        return *this;
+    }
+    /* How late its answer may be without delaying the request. */
+    call_request &slack(duration slack)
+    {
+        said_->slack_ns = detail::ns(slack);
         return *this;
     }
     call_request &body(std::string_view text)

@@ -22,6 +22,7 @@
 #include "framework/run/component.h"
 #include "framework/run/handle.h"
 #include "framework/run/recording.h"
+#include "framework/run/slack.h"
 #include "framework/run/wait.h"
 
 #include "cpt/cpt_path.h"
@@ -366,6 +367,9 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     request->gone = options->gone;
     request->context = options->context;
     atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
+    if (options->slack_wait_ns_max != 0) {
+        cpti_slack_begin(request, options->slack_ns, options->slack_wait_ns_max);
+    }
     if (request->is_traced) {
         begin_notes(request, options, parent);
         begin_trace(request, (char *)request + request->plan->blocks->layouts[1].entry,

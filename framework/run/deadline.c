@@ -23,11 +23,12 @@
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/resource.h"
+#include "framework/run/slack.h"
 
 #include <stdio.h>
 
 /* The longest time that a caller may allow. */
-#define TIMEOUT_NS_MAX (UINT64_C(86400) * 1000000000)
+#define TIMEOUT_US_MAX (UINT64_C(86400) * 1000000)
 
 /* The timer of a request. In its arena; holds a reference to it until it has fired or
  * was cancelled. */
@@ -88,6 +89,7 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
     deadline->timer.fire = fire_deadline;
     deadline->cancellable.cancel = cancel_deadline;
     request->deadline = deadline;
+    cpti_slack_limit(request, timeout_ns);
     cpti_request_share(request);
     /* Listed first, as it may fire before this returns. Nothing else runs yet. */
     cpti_lock_take(&request->lock);
@@ -253,9 +255,9 @@ void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *t
 
 /* --- What a caller allows --- */
 
-cpt_status cpti_timeout_parse(struct cpt_bytes text, uint64_t *timeout_ns)
+cpt_status cpti_microseconds_parse(struct cpt_bytes text, uint64_t *us)
 {
-    uint64_t us = 0;
+    uint64_t number = 0;
 
     if (text.bytes == 0 || text.bytes > 15) {
         return CPT_CORRUPT;
@@ -264,11 +266,19 @@ cpt_status cpti_timeout_parse(struct cpt_bytes text, uint64_t *timeout_ns)
         if (text.data[i] < '0' || text.data[i] > '9') {
             return CPT_CORRUPT;
         }
-        us = us * 10 + (uint64_t)(text.data[i] - '0');
+        number = number * 10 + (uint64_t)(text.data[i] - '0');
     }
-    if (us == 0) {
-        us = 1;
-    }
-    *timeout_ns = us < TIMEOUT_NS_MAX / 1000 ? us * 1000 : TIMEOUT_NS_MAX;
+    *us = number < TIMEOUT_US_MAX ? number : TIMEOUT_US_MAX;
     return CPT_OK;
+}
+
+cpt_status cpti_timeout_parse(struct cpt_bytes text, uint64_t *timeout_ns)
+{
+    uint64_t us = 0;
+    const cpt_status status = cpti_microseconds_parse(text, &us);
+
+    if (status == CPT_OK) {
+        *timeout_ns = us != 0 ? us * 1000 : 1000;
+    }
+    return status;
 }

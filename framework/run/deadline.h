@@ -25,6 +25,10 @@ uint64_t cpti_deadline_ns(const struct cpt_request *request);
 /* What is left of the request's time; UINT64_MAX: there is no deadline. */
 uint64_t cpti_request_remaining_ns(const struct cpt_request *request);
 
+/* A whole number of microseconds, in digits, as a caller says it; at most a day.
+ * CPT_OK; CPT_CORRUPT. */
+cpt_status cpti_microseconds_parse(struct cpt_bytes text, uint64_t *us);
+
 /* "1500", in us, as ns; hostile values are bounded. CPT_OK, CPT_CORRUPT. */
 cpt_status cpti_timeout_parse(struct cpt_bytes text, uint64_t *timeout_ns);
 

@@ -201,8 +201,9 @@ struct cpt_task {
     /* Of the thread that runs it. All zero at the beginning of a task. */
     void *state;
     size_t state_bytes;
-    char *sentence;          /* why it fails */
-    uint64_t timeout_ns;     /* of the wait that it asked for; 0: none */
+    char *sentence;      /* why it fails */
+    uint64_t timeout_ns; /* of the wait that it asked for; 0: none */
+    uint64_t lane_ns;    /* when it was put into a second lane, until it runs; or 0 */
     cpt_status timer_status; /* why a timer could not be set, until it waits for that */
     uint32_t queue_length;   /* if traced: when it, or its bundle, was submitted */
     bool has_asked;          /* to wait, in this step */
@@ -272,6 +273,12 @@ struct cpti_kept {
     atomic_uint_least64_t call_count; /* relaxed: each call gets a number of its own */
 };
 
+/* How late a request and its components may be; see slack.h. */
+struct cpti_slack {
+    atomic_uint_least64_t left_ns; /* relaxed */
+    uint64_t wait_ns_max;          /* of one work, in an executor */
+};
+
 /* What a request inherits from the service that serves it. */
 struct cpti_inherited {
     struct cpti_call_observer *observer; /* the service's; NULL: started without one */
@@ -286,6 +293,7 @@ struct cpti_inherited {
     const struct cpti_delay *delay; /* of tasks, if it is traced; NULL: none; delay.h */
     struct cpti_kept *kept; /* of a request whose graph is kept, and its components; in
                                what outlives them; NULL: it is not */
+    struct cpti_slack *slack; /* of the outermost request; NULL: it has no lanes */
 };
 
 /* The record of a call, if the request keeps edges: spans and graphs show also calls
@@ -352,6 +360,7 @@ struct cpt_request {
     struct cpti_account *account;          /* for its memory, in its arena, or NULL */
     struct cpti_deadline *deadline;        /* its timer, or NULL; see deadline.c */
     uint64_t deadline_ns;                  /* of its clock; 0: none */
+    struct cpti_slack slack;               /* if it is no component and has lanes */
     struct cpti_failed_call *failed_call;  /* guarded by lock; see call.h */
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
     struct cpti_call *calls; /* if it keeps edges, newest first; guarded by lock */

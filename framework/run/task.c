@@ -27,6 +27,7 @@
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/slack.h"
 #include "framework/run/stall.h"
 #include "framework/run/wait.h"
 
@@ -597,13 +598,10 @@ static struct cpt_task *bundle(struct cpt_request *request, struct cpti_ready re
 /* Submits @task, or the bundle in it. */
 static void submit(struct cpt_task *task)
 {
-    struct cpt_request *request = task->request;
-    struct cpt_executor *executor = request->executor;
-
-    if (request->is_traced) {
+    if (task->request->is_traced) {
         cpti_record_submit(task);
     }
-    executor->submit(executor, &task->work);
+    cpti_slack_submit(task);
 }
 
 void cpti_ready_submit(struct cpt_request *request, struct cpti_ready ready)
@@ -671,6 +669,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
     unsigned left = TASKS_A_TURN;
     uint64_t now_ns = 0;
 
+    cpti_slack_waited(task);
     task->ready = (struct cpti_ready){0, 0};
     task->others = &ready;
     if (next == CPTI_NO_TASK) {

@@ -331,6 +331,7 @@ static void call(struct cpt_task *task, struct call_state *state, uint64_t timeo
         request = *state->request;
     }
     request.attempt = may_be_repeated(row) ? number : 0;
+    request.slack_ns = number == 1 ? request.slack_ns : 0; /* the first has used it */
     request.is_idempotent |= row->is_idempotent;
     if (is_other) {
         status = cpti_call_line_make(task, attempt.stub, &request, &line);

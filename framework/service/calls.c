@@ -14,6 +14,7 @@
 #include "framework/run/deadline.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/slack.h"
 #include "framework/run/snapshot.h"
 #include "framework/service/calls.h"
 #include "framework/service/fields.h"
@@ -50,6 +51,7 @@ struct rpc_call {
     struct cpt_transport_call transport; /* first: the transport hands us this */
     struct cpt_pending pending;
     struct cpt_call_reply reply;
+    struct cpti_slack_call slack; /* if transport.slack_ns is not 0 */
     char traceparent[CPT_TRACEPARENT_BYTES + 1];
 };
 
@@ -140,6 +142,10 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
         if (left_ns < transport->timeout_ns) {
             transport->timeout_ns = left_ns != 0 ? left_ns : 1;
         }
+    }
+    if (said->slack_ns != 0 || request->inherited.slack != NULL) {
+        transport->slack_ns = cpti_slack_call_begin(
+            request, said->slack_ns, transport->timeout_ns, &call->slack);
     }
     if (!prepare_state(transport, request) ||
         !prepare_headers(transport, request, said)) {
@@ -670,6 +676,9 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *task = NULL;
 
+    if (transport->slack_ns != 0) {
+        cpti_slack_call_end(request, &call->slack);
+    }
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
         keep_reply(call, reply, &request->arena);

@@ -53,6 +53,9 @@
     X(cancelled, "of these, requests that were cancelled")                             \
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
     X(untrusted_timeouts, "deadlines of clients that an entry does not trust")         \
+    X(slack_requests, "requests with slack, in the second lane")                       \
+    X(refused_slacks, "cpt-slack headers that were malformed, or came twice")          \
+    X(untrusted_slacks, "slack of clients that an entry does not trust")               \
     X(refused_busy, "requests refused or ended because too much was in flight")        \
     X(refused_memory, "requests refused because there was no memory")                  \
     X(call_retries, "calls that rows of graphs repeated after a failure")              \

@@ -306,7 +306,8 @@ int cpt_field_is_sendable(const struct cpt_field *field)
 int cpt_call_field_is_sendable(const struct cpt_field *field)
 {
     static const char *const others[] = {"Host",        "Expect",     "cpt-timeout",
-                                         "traceparent", "tracestate", NULL};
+                                         "traceparent", "tracestate", CPT_HEADER_SLACK,
+                                         NULL};
 
     return is_field(field, CPT_CALL_HEADER_BYTES_MAX) &&
            !is_one_of(field->name, others);

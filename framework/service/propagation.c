@@ -61,7 +61,7 @@ static size_t header_count_of(const struct cpt_inbound *inbound)
 int cpt_inbound_needs_trust(const struct cpt_inbound *inbound)
 {
     return inbound->critical_path_count > 0 || inbound->timeout.data != NULL ||
-           cpti_propagated_is_in(inbound);
+           inbound->slack.data != NULL || cpti_propagated_is_in(inbound);
 }
 
 /* --- Baggage --- */

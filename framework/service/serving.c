@@ -17,6 +17,7 @@
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
 #include "framework/run/recording.h"
+#include "framework/run/slack.h"
 
 #include <string.h>
 
@@ -214,6 +215,28 @@ static uint64_t timeout_of(struct cpt_service *service,
                                                                     : asked_ns;
 }
 
+/* How late the request may be, by a caller that is trusted; 0: nothing is known. */
+static uint64_t slack_of(struct cpt_service *service, const struct cpt_inbound *inbound)
+{
+    uint64_t slack_ns = 0;
+
+    if (inbound->slack.data == NULL || service->options.slack_wait_ns_max == 0) {
+        return 0;
+    }
+    if (cpti_slack_parse(inbound->slack, &slack_ns) != CPT_OK) {
+        CPTI_COUNT(&service->counters, refused_slacks);
+        return 0;
+    }
+    if (!cpti_sampling_trusts(&service->sampling, inbound)) {
+        CPTI_COUNT(&service->counters, untrusted_slacks);
+        return 0;
+    }
+    if (slack_ns != 0) {
+        CPTI_COUNT(&service->counters, slack_requests);
+    }
+    return slack_ns;
+}
+
 /* What only a traced request has, once it has an account of its own. */
 static void begin_tracing(struct cpti_serving *serving,
                           const struct cpt_inbound *inbound,
@@ -252,6 +275,8 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .attribution = service->options.attribution,
         .measures_cpu = service->options.measures_cpu,
         .trace_memory_bytes_max = service->options.trace_memory_bytes_max,
+        .slack_wait_ns_max = service->options.slack_wait_ns_max,
+        .slack_ns = slack_of(service, inbound),
     };
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;

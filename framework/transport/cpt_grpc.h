@@ -33,10 +33,10 @@
  * The thread runs no task unless the service has no executor: give it a pool, or the
  * loop of cpt_http.h. Answers are sent by the thread that has them.
  *
- * Metadata: `critical-path` and `critical-path-nonce`, `traceparent` and `tracestate`
- * with a request; the path in the trailing metadata as `critical-path-bin`, bytes.
- * Other metadata in ASCII are headers. The timeout of a call is gRPC's deadline, which
- * the callee always learns.
+ * Metadata: `critical-path` and `critical-path-nonce`, `traceparent` and `tracestate`,
+ * `cpt-slack` with a request; the path in the trailing metadata as `critical-path-bin`,
+ * bytes. Other metadata in ASCII are headers. The timeout of a call is gRPC's deadline,
+ * which the callee always learns.
  * Cancelling a call cancels it in the callee; so does the end of its connection
  * (keeps_abandoned).
  *

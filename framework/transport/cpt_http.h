@@ -28,8 +28,9 @@
  *
  * Headers: `critical-path` and `critical-path-nonce` with a request that asks for a
  * path, `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` and
- * `tracestate`, `cpt-timeout` with a call of a request that has a deadline. Nothing
- * else tells that a request was made by this library.
+ * `tracestate`, `cpt-timeout` with a call of a request that has a deadline, `cpt-slack`
+ * with one that may be late. Nothing else tells that a request was made by this
+ * library.
  *
  * Cancelling a call closes its connection; a request whose client has closed its
  * connection is cancelled (keeps_abandoned).

@@ -16,6 +16,7 @@ struct passage {
     struct cpt_request_handle *handle; /* of the callee's request */
     struct cpt_field nonce;            /* the header of the ask */
     char timeout[24];
+    char slack[24];
 };
 
 static void complete(struct passage *passage, const struct cpt_transport_reply *reply)
@@ -49,6 +50,7 @@ static void come_back(void *context, const struct cpt_outbound *outbound)
 static void note_ask(struct loopback *loopback, const struct cpt_transport_call *call)
 {
     loopback->last_ask = (struct cpt_bytes){NULL, 0};
+    loopback->last_slack_ns = call->slack_ns;
     (void)snprintf(loopback->last_nonce, sizeof loopback->last_nonce, "%.*s",
                    (int)call->nonce.bytes,
                    call->nonce.bytes != 0 ? call->nonce.data : "");
@@ -85,6 +87,11 @@ void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *c
         (void)snprintf(passage->timeout, sizeof passage->timeout, "%llu",
                        (unsigned long long)(call->timeout_ns / 1000));
         inbound.timeout = cpt_bytes_of(passage->timeout);
+    }
+    if (call->slack_ns >= 1000) {
+        (void)snprintf(passage->slack, sizeof passage->slack, "%llu",
+                       (unsigned long long)(call->slack_ns / 1000));
+        inbound.slack = cpt_bytes_of(passage->slack);
     }
     note_ask(loopback, call);
     cpt_transport_sent(call);

@@ -28,6 +28,7 @@ struct loopback {
     struct cpt_bytes last_ask; /* header of the last call; data NULL: none */
     char last_ask_text[64];
     char last_nonce[32]; /* likewise */
+    uint64_t last_slack_ns;
 };
 
 void loopback_init(struct loopback *loopback);

@@ -310,11 +310,14 @@ static void test_plain_server(void)
     CU_ASSERT_TRUE(atomic_load(&server.has_ask));
     CU_ASSERT_TRUE(atomic_load(&server.has_nonce));
     CU_ASSERT_TRUE(atomic_load(&server.has_deadline));
+    CU_ASSERT_EQUAL(atomic_load(&server.slack_us), 0);
     request.is_traced = false;
+    request.slack_ns = 2 * MS;
     grpc_call_out(caller, &request, &result);
     CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
     CU_ASSERT_FALSE(atomic_load(&server.has_ask));
     CU_ASSERT_FALSE(atomic_load(&server.has_nonce));
+    CU_ASSERT_EQUAL(atomic_load(&server.slack_us), 2000);
     end();
     plain_server_stop(&server);
 }

@@ -283,16 +283,23 @@ static void note_request(struct plain_server *server, const struct served *serve
 {
     bool has_ask = false;
     bool has_nonce = false;
+    char slack[16] = "";
 
     for (size_t i = 0; i < served->metadata.count; i++) {
         const grpc_metadata *field = &served->metadata.metadata[i];
 
+        if (grpc_slice_str_cmp(field->key, "cpt-slack") == 0) {
+            (void)snprintf(slack, sizeof slack, "%.*s",
+                           (int)GRPC_SLICE_LENGTH(field->value),
+                           (const char *)GRPC_SLICE_START_PTR(field->value));
+        }
         has_ask |= grpc_slice_str_cmp(field->key, "critical-path") == 0;
         has_nonce |= grpc_slice_str_cmp(field->key, "critical-path-nonce") == 0 &&
                      GRPC_SLICE_LENGTH(field->value) == 16;
     }
     atomic_store(&server->has_ask, has_ask);
     atomic_store(&server->has_nonce, has_nonce);
+    atomic_store(&server->slack_us, (unsigned)strtoul(slack, NULL, 10));
     atomic_store(&server->has_deadline,
                  gpr_time_cmp(served->details.deadline,
                               gpr_inf_future(served->details.deadline.clock_type)) !=

@@ -251,6 +251,43 @@ static void test_deadlines_of_strangers(void)
     CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
 }
 
+/* How often slack of @text, from a client that is trusted or not, counts as @counter;
+ * as metadata twice if @is_twice. */
+static uint64_t slacks_of(const char *text, bool is_trusted, bool is_twice,
+                          const char *counter)
+{
+    static const char *const networks[] = {"127.0.0.0/8", NULL};
+    const struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                                .role = CPT_ROLE_ENTRY,
+                                                .probability = -1,
+                                                .trusted_networks =
+                                                    is_trusted ? networks : NULL,
+                                                .slack_wait_ns_max = MS};
+    struct plain_call slack = {.method = "/t.G/Hello", .body = "you"};
+    struct grpc_service service;
+    uint64_t count = 0;
+
+    slack.fields[0] = (struct cpt_field){cpt_bytes_of("cpt-slack"), cpt_bytes_of(text)};
+    if (is_twice) {
+        slack.fields[1] = slack.fields[0];
+    }
+    grpc_service_start(&service, NULL, &options);
+    slack.port = service.port;
+    plain_call(&slack, &result);
+    CU_ASSERT_EQUAL(result.code, GRPC_STATUS_OK);
+    count = grpc_service_counter(&service, counter);
+    CU_ASSERT_EQUAL(grpc_service_stop(&service), CPT_OK);
+    return count;
+}
+
+static void test_slack(void)
+{
+    CU_ASSERT_EQUAL(slacks_of("5000", true, false, "slack_requests"), 1);
+    CU_ASSERT_EQUAL(slacks_of("5000", false, false, "untrusted_slacks"), 1);
+    CU_ASSERT_EQUAL(slacks_of("5000", true, true, "refused_slacks"), 1);
+    CU_ASSERT_EQUAL(slacks_of("-5", true, false, "refused_slacks"), 1);
+}
+
 static void test_unknown_methods(void)
 {
     struct grpc_service service;
@@ -428,6 +465,7 @@ CU_TestInfo grpc_serving_tests[] = {
     {"bad asks are counted and not heeded", test_bad_asks},
     {"an entry trusts whom it was told to", test_trust},
     {"an entry heeds deadlines of clients that it trusts", test_deadlines_of_strangers},
+    {"and their slack", test_slack},
     {"a path that no method takes is unimplemented", test_unknown_methods},
     {"health is told as it was set", test_health},
     {"a message that is too large is refused", test_large_message},

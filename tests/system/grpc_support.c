@@ -4,6 +4,7 @@
 #include "grpc_support.h"
 
 #include "cpt/base/container.h"
+#include "framework/cpt_calls.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -382,9 +383,12 @@ static cpt_status calls_start(struct cpt_task *task)
 {
     const struct grpc_call_request *request = cpt_input(task, call_request);
     struct calls *calls = cpt_state(task, struct calls);
+    const struct cpt_call_request said = {.struct_bytes = sizeof said,
+                                          .body = request->body,
+                                          .slack_ns = request->slack_ns};
 
     for (unsigned i = 0; i < request->count; i++) {
-        calls->pending[i] = cpt_call(task, &request->stub, request->body);
+        calls->pending[i] = cpt_call_with(task, &request->stub, &said);
     }
     return cpt_await_all(task, calls_ended);
 }

@@ -77,6 +77,7 @@ struct plain_server {
     atomic_bool has_ask; /* of the last request */
     atomic_bool has_nonce;
     atomic_bool has_deadline;
+    atomic_uint slack_us; /* 0: none came */
     grpc_server *server;
     grpc_completion_queue *queue;
     pthread_t thread;
@@ -134,6 +135,7 @@ struct grpc_call_request {
     unsigned count; /* parallel calls; 0: one */
     bool is_traced;
     uint64_t timeout_ns; /* of the request; 0: none */
+    uint64_t slack_ns;   /* of each call */
 };
 
 struct grpc_call_result {

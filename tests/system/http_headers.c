@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_headers.c - paths beside other headers of a reply */
+/* http_headers.c - what calls send in headers; paths beside other headers of a reply */
 #include "http_suites.h"
 #include "http_support.h"
 
 #include "wire/cpt_metadata.h"
+
+#include <stdlib.h>
 
 enum { REPLY_BYTES = 16384, LINES = 8, LINE_BYTES = 1000, COUNT_MAX = 60 };
 
@@ -135,16 +137,17 @@ static void test_each_limit(void)
     CU_ASSERT_TRUE(path_is_there(false, 7000, SIZE_MAX));
 }
 
-/* --- Nonces --- */
+/* --- What calls send --- */
 
 /* The request that a call sends, traced or not, in @text. */
-static void request_of_call(bool is_traced, char text[8192])
+static void request_of_call(bool is_traced, uint64_t slack_ns, char text[8192])
 {
     struct stand_in stand_in;
     struct test_loop loop;
     struct call_result result;
     struct call_request request = {.stub = {.target = stand_in.target},
-                                   .is_traced = is_traced};
+                                   .is_traced = is_traced,
+                                   .slack_ns = slack_ns};
 
     stand_in_start(&stand_in, serve_reply,
                    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -174,13 +177,34 @@ static void test_a_call_sends_a_nonce(void)
     struct cpt_bytes values[2];
 
     for (int i = 0; i < 2; i++) {
-        request_of_call(true, text[i]);
+        request_of_call(true, 0, text[i]);
         values[i] = nonce_of(text[i]);
         CU_ASSERT_NOT_EQUAL(cpt_nonce_parse(&values[i], 1), 0);
     }
     CU_ASSERT_FALSE(cpt_bytes_equal(values[0], values[1]));
-    request_of_call(false, text[0]);
+    request_of_call(false, 0, text[0]);
     CU_ASSERT_EQUAL(nonce_of(text[0]).bytes, 0);
+}
+
+/* Traced or not; what it waits for a connection is taken off. */
+static void test_a_call_sends_its_slack(void)
+{
+    static const char name[] = "\r\n" CPT_HEADER_SLACK ": ";
+    static char text[8192];
+
+    for (int i = 0; i < 2; i++) {
+        const char *at = NULL;
+
+        request_of_call(i == 0, 4000 * MS, text);
+        at = strstr(text, name);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        CU_ASSERT_TRUE(strtoul(at + sizeof name - 1, NULL, 10) <= 4000000);
+        CU_ASSERT_TRUE(strtoul(at + sizeof name - 1, NULL, 10) > 0);
+        request_of_call(i == 0, 0, text);
+        CU_ASSERT_PTR_NULL(strstr(text, name));
+    }
+    request_of_call(false, 1, text); /* less than a microsecond */
+    CU_ASSERT_PTR_NULL(strstr(text, name));
 }
 
 /* The nonce of the path in the reply to a request with @lines; 0: none. */
@@ -231,6 +255,7 @@ static void test_a_reply_has_it(void)
 CU_TestInfo http_headers_tests[] = {
     {"a call sends a nonce with its ask, another each time", test_a_call_sends_a_nonce},
     {"a reply has the nonce in its path", test_a_reply_has_it},
+    {"a call sends its slack", test_a_call_sends_its_slack},
     {"a path has the room that other headers leave", test_room_is_what_others_leave},
     {"the target of the request counts as a header", test_target_counts},
     {"beside many headers there is no path", test_many_headers},

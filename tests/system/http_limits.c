@@ -344,21 +344,28 @@ static void test_descriptors_are_shared(void)
     serving_stop(&servings[1]);
 }
 
-static void refused_visit(void *context, const struct cpt_counter *counter)
+/* A counter of a service. */
+struct counted {
+    const char *name;
+    uint64_t value;
+};
+
+static void counted_visit(void *context, const struct cpt_counter *counter)
 {
-    if (strcmp(counter->name, "refused_timeouts") == 0) {
-        *(uint64_t *)context = counter->value;
+    struct counted *counted = context;
+
+    if (strcmp(counter->name, counted->name) == 0) {
+        counted->value = counter->value;
     }
 }
 
-/* A deadline that is no number, or that came twice, is ignored, and counted. */
-static void test_bad_timeouts(void)
+/* @header that is no number, or that came twice, is ignored, and counted. */
+static void check_bad_times(const char *header, const char *counter)
 {
-    static const char *const headers[] = {
-        "cpt-timeout: -1\r\n", "cpt-timeout: 1\r\ncpt-timeout: 1\r\n",
-        "cpt-timeout: 1, 1\r\n", "cpt-timeout: 1x\r\n", "cpt-timeout:\r\n"};
-    enum { HEADERS = sizeof(headers) / sizeof(headers[0]) };
-    uint64_t refused = 0;
+    static const char *const values[] = {": -1\r\n", ": 1, 1\r\n", ": 1x\r\n", ":\r\n",
+                                         ": 1\r\n"};
+    enum { HEADERS = sizeof(values) / sizeof(values[0]) };
+    struct counted refused = {counter, 0};
     char request[256];
     char reply[4096];
     struct serving serving;
@@ -366,15 +373,55 @@ static void test_bad_timeouts(void)
     serving_start(&serving, NULL);
     for (size_t i = 0; i < HEADERS; i++) {
         (void)snprintf(request, sizeof(request),
-                       "GET /slow HTTP/1.1\r\nHost: s\r\n%s"
+                       "GET /slow HTTP/1.1\r\nHost: s\r\n%s%s%s%s"
                        "Connection: close\r\n\r\n",
-                       headers[i]);
+                       header, values[i], i + 1 == HEADERS ? header : "",
+                       i + 1 == HEADERS ? ": 1\r\n" : "");
         raw_exchange(serving.service.port, request, reply, sizeof(reply));
         CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
     }
-    cpt_service_counters(serving.service.service, refused_visit, &refused);
-    CU_ASSERT_EQUAL(refused, HEADERS);
+    cpt_service_counters(serving.service.service, counted_visit, &refused);
+    CU_ASSERT_EQUAL(refused.value, HEADERS);
     serving_stop(&serving);
+}
+
+static void test_bad_timeouts(void)
+{
+    check_bad_times("cpt-timeout", "refused_timeouts");
+}
+
+static void test_bad_slacks(void)
+{
+    check_bad_times("cpt-slack", "refused_slacks");
+}
+
+/* How often the slack of a request with @headers is counted as @counter. */
+static uint64_t slacks_of(const char *headers, const char *counter)
+{
+    struct counted counted = {counter, 0};
+    struct serving serving;
+    char request[256];
+    char reply[4096];
+
+    serving_start(&serving, NULL);
+    (void)snprintf(request, sizeof(request),
+                   "GET /hello HTTP/1.1\r\nHost: s\r\n%sCPT-Slack: 1000\r\n"
+                   "Connection: close\r\n\r\n",
+                   headers);
+    raw_exchange(serving.service.port, request, reply, sizeof(reply));
+    CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+    cpt_service_counters(serving.service.service, counted_visit, &counted);
+    serving_stop(&serving);
+    return counted.value;
+}
+
+/* As deadlines: of clients that an entry trusts, and not through a proxy. */
+static void test_slacks_of_strangers(void)
+{
+    CU_ASSERT_EQUAL(slacks_of("", "slack_requests"), 1);
+    CU_ASSERT_EQUAL(slacks_of("", "untrusted_slacks"), 0);
+    CU_ASSERT_EQUAL(slacks_of("X-Forwarded-For: 10.0.0.1\r\n", "slack_requests"), 0);
+    CU_ASSERT_EQUAL(slacks_of("X-Forwarded-For: 10.0.0.1\r\n", "untrusted_slacks"), 1);
 }
 
 /* How a request that takes 50 ms ends, whose client waits for one. */
@@ -587,6 +634,8 @@ CU_TestInfo http_limits_tests[] = {
     {"loops that share a port share descriptors", test_descriptors_are_shared},
     {"deadlines that are none", test_bad_timeouts},
     {"deadlines of strangers", test_timeouts_of_strangers},
+    {"slack that is none", test_bad_slacks},
+    {"slack of strangers", test_slacks_of_strangers},
     {"refusals of HTTP are told", test_refusals_are_told},
     {"refusals at limits are told", test_limits_are_told},
     {"gauges for Prometheus", test_gauges},

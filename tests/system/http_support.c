@@ -448,6 +448,7 @@ void test_service_make(struct test_service *made, struct test_loop *loop, unsign
     options.trusted_networks = trusted;
     options.notify = note;
     options.notices_per_second_max = 1e9;
+    options.slack_wait_ns_max = MS; /* of no effect on a loop, which has one lane */
     options.probability = probability;
     options.executor = executor != NULL ? executor : cpt_http_executor(loop->http);
     made->service = cpt_service_new(&options, &error);
@@ -512,7 +513,8 @@ static cpt_status calls_start(struct cpt_task *task)
     const struct cpt_call_request said = {
         .struct_bytes = sizeof said,
         .body = cpt_bytes_of(request->body != NULL ? request->body : ""),
-        .is_idempotent = request->is_idempotent};
+        .is_idempotent = request->is_idempotent,
+        .slack_ns = request->slack_ns};
 
     for (unsigned i = 0; i < request->count; i++) {
         calls->pending[i] = cpt_call_with(task, &request->stub, &said);

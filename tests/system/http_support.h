@@ -151,6 +151,7 @@ struct call_request {
     unsigned count;   /* parallel calls; 0: one */
     bool is_traced;
     bool is_idempotent;
+    uint64_t slack_ns; /* of each call */
 };
 
 struct call_result {

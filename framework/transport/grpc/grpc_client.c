@@ -32,12 +32,14 @@
 #include <grpc/slice.h>
 #include <grpc/support/time.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
     CHANNELS_MAX = 1024,
-    OWN_FIELDS = 4, /* the ask, its nonce, traceparent, tracestate */
+    OWN_FIELDS = 5, /* the ask, its nonce, traceparent, tracestate, slack */
+    SLACK_BYTES = 24,
     RECONNECT_FIRST_MS = 50,
     RECONNECT_LAST_MS = 1000
 };
@@ -497,14 +499,26 @@ static void add_field(struct grpc_client_call *call, const struct cpt_field *fie
     }
 }
 
+/* Empty: less than a microsecond. */
+static struct cpt_bytes slack_text(uint64_t slack_ns, char text[SLACK_BYTES])
+{
+    if (slack_ns < 1000) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    (void)snprintf(text, SLACK_BYTES, "%llu", (unsigned long long)(slack_ns / 1000));
+    return cpt_bytes_of(text);
+}
+
 static void add_fields(struct grpc_client_call *call,
                        const struct cpt_transport_call *transport)
 {
+    char slack[SLACK_BYTES];
     const struct cpt_field own[OWN_FIELDS] = {
         {cpt_bytes_of(CPT_HEADER_ASK), transport->critical_path},
         {cpt_bytes_of(CPT_HEADER_NONCE), transport->nonce},
         {cpt_bytes_of(CPT_HEADER_TRACEPARENT), transport->traceparent},
-        {cpt_bytes_of(CPT_HEADER_TRACESTATE), transport->tracestate}};
+        {cpt_bytes_of(CPT_HEADER_TRACESTATE), transport->tracestate},
+        {cpt_bytes_of(CPT_HEADER_SLACK), slack_text(transport->slack_ns, slack)}};
 
     for (size_t i = 0; i < OWN_FIELDS; i++) {
         if (own[i].value.bytes > 0) {

@@ -338,6 +338,9 @@ static void inbound_fill(const struct cpti_grpc_exchange *exchange,
     if (cpti_grpc_find(metadata, "traceparent", &inbound->traceparent) > 1) {
         inbound->traceparent = cpt_bytes_of(""); /* none of them, and counted */
     }
+    if (cpti_grpc_find(metadata, CPT_HEADER_SLACK, &inbound->slack) > 1) {
+        inbound->slack = cpt_bytes_of("several"); /* ignored, and counted */
+    }
 }
 
 /* Who has sent the request of @inbound, if that counts. */

@@ -146,6 +146,7 @@ static int check_texts(void)
            expect(strcmp(CPT_HEADER_TRACEPARENT, "traceparent") == 0,
                   CPT_HEADER_TRACEPARENT) +
            expect(strcmp(CPT_HEADER_TIMEOUT, "cpt-timeout") == 0, CPT_HEADER_TIMEOUT) +
+           expect(strcmp(CPT_HEADER_SLACK, "cpt-slack") == 0, CPT_HEADER_SLACK) +
            expect(CPT_STATS_QUANTILE_ERROR == 1.0 / 256, "CPT_STATS_QUANTILE_ERROR") +
            expect(CPT_BASE64_BYTES(3) == 4, "CPT_BASE64_BYTES");
 }

@@ -52,6 +52,8 @@ FUNCTION(void *, cpt_task_state, (struct cpt_task *, size_t));
 FUNCTION(void *, cpt_task_memory, (struct cpt_task *, size_t));
 FUNCTION(struct cpt_request *, cpt_task_request, (struct cpt_task *));
 FUNCTION(uint64_t, cpt_task_remaining_ns, (struct cpt_task *));
+FUNCTION(uint64_t, cpt_task_slack_ns, (const struct cpt_task *));
+FUNCTION(void, cpt_task_set_slack, (struct cpt_task *, uint64_t));
 FUNCTION(int, cpt_task_is_cancelled, (struct cpt_task *));
 FUNCTION(struct cpt_task *, cpt_current_task, (void));
 FUNCTION(cpt_status, cpt_fail, (struct cpt_task *, cpt_status, const char *, ...));

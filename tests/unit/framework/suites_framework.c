@@ -20,6 +20,7 @@ extern CU_TestInfo cpt_timer_thread_tests[];
 extern CU_TestInfo cpt_kept_locks_tests[];
 extern CU_TestInfo cpt_monkey_tests[];
 extern CU_TestInfo cpt_lanes_tests[];
+extern CU_TestInfo cpt_slack_tests[];
 extern CU_TestInfo cpt_given_up_tests[];
 extern CU_TestInfo cpt_manual_tests[];
 extern CU_TestInfo cpt_manual_mistakes_tests[];
@@ -98,6 +99,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"what is given up", NULL, NULL, NULL, NULL, cpt_given_up_tests},
     {"monkey", NULL, NULL, NULL, NULL, cpt_monkey_tests},
     {"lanes", NULL, NULL, NULL, NULL, cpt_lanes_tests},
+    {"slack", NULL, NULL, NULL, NULL, cpt_slack_tests},
     {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
     {"mistakes by hand", NULL, NULL, NULL, NULL, cpt_manual_mistakes_tests},
     {"drags by hand", NULL, NULL, NULL, NULL, cpt_manual_drags_tests},

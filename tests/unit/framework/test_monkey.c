@@ -5,16 +5,15 @@
  *
  * Tasks acquire and release locks, sleep, defer, call, start other tasks, spawn and
  * hand over components, share work, wait in each way, cancel, and end in each way;
- * requests have deadlines and are cancelled; other threads complete, adopt and cancel.
- * All is drawn from a seed, on each executor. The oracle: what a step has acquired is
- * its own while it runs. So it enters each lock, in a count that is never above that of
- * the lock, and leaves it before it returns or gives it back; a task of a calm request,
- * which is not given up, does so across its waits, too. When all requests of a round
- * are gone, each lock is free, as often as its count says; what may be told was told at
- * most once; `done` and `gone` were called once.
+ * requests have deadlines and slack, and are cancelled; other threads complete, adopt
+ * and cancel. All is drawn from a seed, on each executor. The oracle: what a step has
+ * acquired is its own while it runs. So it enters each lock, in a count that is never
+ * above that of the lock, and leaves it before it returns or gives it back; a task of a
+ * calm request, which is not given up, does so across its waits, too. Once all requests
+ * of a round are gone, each lock is free; what may be told was told at most once, and
+ * `done` and `gone` were called once.
  *
- * CPT_TEST_CASES is the number of operations (a twentieth of 10^6 in a long test),
- * CPT_TEST_SEED the seed.
+ * CPT_TEST_CASES is the number of operations (a twentieth of 10^6 in a long test).
  */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
@@ -646,6 +645,8 @@ static void start(struct one *one, uint64_t *random)
                                           .executor = place->executor,
                                           .clock = place->clock,
                                           .input = &input,
+                                          .slack_wait_ns_max = input.random % 2 * 99999,
+                                          .slack_ns = input.random % 2000 * US,
                                           .done = note_done,
                                           .gone = note_gone,
                                           .context = one};

@@ -354,6 +354,10 @@ static int start_one(int i, uint64_t *random, struct cpt_request_options options
     options.is_traced = virtual_random(random, 4) != 0;
     options.attribution = (unsigned)virtual_random(random, 2);
     options.measures_cpu = virtual_random(random, 4) == 0;
+    if (i % 3 == 1) {
+        options.slack_wait_ns_max = 1 + virtual_random(random, 100000);
+        options.slack_ns = virtual_random(random, 1000000);
+    }
     *one = (struct one){.batch = &batch,
                         .expected = &expected[fate],
                         .alloc = {resize, one},

@@ -576,6 +576,20 @@ bool cpti_http_method_is_good(const char *method)
     return true;
 }
 
+/* What the call waited for a connection has been used of its slack. */
+static void slack_write(struct cpti_http_text *text,
+                        const struct cpt_transport_call *call, uint64_t timeout_ns)
+{
+    const uint64_t waited_ns =
+        call->timeout_ns > timeout_ns ? call->timeout_ns - timeout_ns : 0;
+
+    if (call->slack_ns > waited_ns && call->slack_ns - waited_ns >= CPTI_NS_PER_US) {
+        CPTI_HTTP_TEXT_PUT(text, CPT_HEADER_SLACK ": ");
+        cpti_http_text_number(text, (call->slack_ns - waited_ns) / CPTI_NS_PER_US);
+        CPTI_HTTP_TEXT_PUT(text, "\r\n");
+    }
+}
+
 static void head_write(struct cpti_http_connection *connection,
                        const struct cpt_transport_call *call, uint64_t timeout_ns)
 {
@@ -597,6 +611,9 @@ static void head_write(struct cpti_http_connection *connection,
         CPTI_HTTP_TEXT_PUT(text, CPT_HEADER_TIMEOUT ": ");
         cpti_http_text_number(text, timeout_ns / CPTI_NS_PER_US);
         CPTI_HTTP_TEXT_PUT(text, "\r\n");
+    }
+    if (call->slack_ns != 0) {
+        slack_write(text, call, timeout_ns);
     }
     cpti_http_route_ask(connection->http, call->headers, call->header_count, text);
     if (call->body.bytes > 0 || cpti_http_route_has_length(call->verb)) {

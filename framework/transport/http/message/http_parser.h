@@ -57,7 +57,8 @@ enum cpti_http_parser_state {
     X(TRACEPARENT, "traceparent")                                                      \
     X(SITE, "Sec-Fetch-Site")                                                          \
     X(AGE, "Age")                                                                      \
-    X(VARNISH, "X-Varnish")
+    X(VARNISH, "X-Varnish")                                                            \
+    X(SLACK, "cpt-slack")
 
 enum cpti_http_field_id {
 #define CPTI_HTTP_FIELD_ENUM_(id, name) CPTI_HTTP_FIELD_##id,

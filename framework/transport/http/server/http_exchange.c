@@ -253,6 +253,10 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
                                &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several"); /* ignored, and counted */
     }
+    if (cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_SLACK, &inbound.slack) >
+        1) {
+        inbound.slack = cpt_bytes_of("several"); /* likewise */
+    }
     return inbound;
 }
 
