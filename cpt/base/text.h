@@ -17,6 +17,20 @@ static inline bool cpti_text_is(struct cpt_bytes text, const char *with)
            (text.bytes == 0 || memcmp(text.data, with, text.bytes) == 0);
 }
 
+/* Writes the @bytes at @data as hexadecimal digits, twice as many, to @text: these, with
+ * no NUL behind them. */
+static inline struct cpt_bytes cpti_text_hex(char *text, const void *data, size_t bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < 2 * bytes; i++) {
+        const unsigned byte = ((const unsigned char *)data)[i / 2];
+
+        text[i] = digits[i % 2 == 0 ? byte >> 4 : byte & 15];
+    }
+    return (struct cpt_bytes){text, 2 * bytes};
+}
+
 /* A blank or a tabulator (OWS of RFC 9110, 5.6.3). */
 static inline bool cpti_is_blank(char c)
 {

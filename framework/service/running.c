@@ -14,6 +14,7 @@
 #include "framework/run/snapshot.h"
 #include "framework/service/serving.h"
 #include "framework/service/spans.h"
+#include "cpt/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,15 +108,13 @@ static void write_id(struct cpti_json *text, const char *key, uint64_t id)
 static void write_trace_id(const struct cpti_trace_context *trace,
                            struct cpti_json *text)
 {
-    char hex[2 * sizeof trace->parent.trace_id + 1];
+    char hex[2 * sizeof trace->parent.trace_id];
 
-    if (!trace->is_there) { /* tracing was off, and it came without one */
-        return;
+    if (trace->is_there) { /* else tracing was off, and it came without one */
+        cpti_json_bytes(
+            text, "trace_id",
+            cpti_text_hex(hex, trace->parent.trace_id, sizeof trace->parent.trace_id));
     }
-    for (size_t i = 0; i < sizeof trace->parent.trace_id; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", trace->parent.trace_id[i]);
-    }
-    cpti_json_bytes(text, "trace_id", cpt_bytes_of(hex));
 }
 
 /* That of its caller's span, which the caller tells beside the call; and of its own. */

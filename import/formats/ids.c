@@ -3,6 +3,7 @@
 /* ids.c - ids that are not written as hexadecimal digits; see ids.h */
 #include "import/formats/ids.h"
 
+#include "cpt/base/text.h"
 #include "import/spans/spans.h"
 
 #include <string.h>
@@ -97,7 +98,6 @@ static bool are_digits(const unsigned char *bytes, size_t count)
 
 struct cpt_bytes cpti_id_digits(struct cpt_bytes id, char text[CPTI_ID_DIGITS_MAX])
 {
-    static const char digits[] = "0123456789abcdef";
     const struct cpt_bytes given = without_padding(id);
     unsigned char bytes[CPTI_ID_DIGITS_MAX];
     size_t count = 0;
@@ -116,13 +116,7 @@ struct cpt_bytes cpti_id_digits(struct cpt_bytes id, char text[CPTI_ID_DIGITS_MA
         memcpy(text, bytes, count); /* it was encoded twice */
         return (struct cpt_bytes){text, count};
     }
-    if (count > HALF_DIGITS) {
-        return id;
-    }
-    for (size_t i = 0; i < 2 * count; i++) {
-        text[i] = digits[i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & 15];
-    }
-    return (struct cpt_bytes){text, 2 * count};
+    return count > HALF_DIGITS ? id : cpti_text_hex(text, bytes, count);
 }
 
 /* The lower 64 bits, without zeros in front. */

@@ -15,6 +15,8 @@
  */
 #include "import/formats/formats.h"
 
+#include "cpt/base/text.h"
+
 #include <assert.h>
 #include <pb_decode.h>
 
@@ -330,15 +332,7 @@ struct raw_span {
 
 static struct cpt_bytes hex_of(struct cpt_bytes id, char *text)
 {
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < id.bytes; i++) {
-        const unsigned char byte = (unsigned char)id.data[i];
-
-        text[2 * i] = digits[byte >> 4];
-        text[2 * i + 1] = digits[byte & 0xf];
-    }
-    return (struct cpt_bytes){text, 2 * id.bytes};
+    return cpti_text_hex(text, id.data, id.bytes);
 }
 
 static void read_status(struct fields *above, struct cpti_span *span)

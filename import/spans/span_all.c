@@ -68,8 +68,9 @@ static bool is_call(const struct all *all, uint32_t number)
 
 /* Finds the visit of @child, below span @number, and whether the visit of that waits
  * for it. */
-static void place(struct all *all, uint32_t number, uint32_t child)
+static void place(void *context, uint32_t number, uint32_t child)
 {
+    struct all *all = context;
     const struct cpti_spans *spans = all->spans;
     const bool is_inside =
         cpti_spans_role(all->spans, child) != CPTI_SPAN_CALLEE &&
@@ -122,24 +123,8 @@ static void join_waits(struct all *all)
 
 static void find_waits(struct all *all)
 {
-    struct cpti_spans *spans = all->spans;
-    size_t count = 1;
-
-    spans->queue[0] = spans->root;
-    all->visits[spans->root] = spans->root;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t number = spans->queue[i];
-        const struct cpti_span_node *node = &spans->nodes[number];
-
-        for (uint32_t k = 0; k < node->child_count; k++) {
-            const uint32_t child = spans->numbers[node->children_at + k];
-
-            if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE) {
-                place(all, number, child);
-                spans->queue[count++] = child;
-            }
-        }
-    }
+    all->visits[all->spans->root] = all->spans->root;
+    cpti_spans_each_below(all->spans, place, all);
     join_waits(all);
 }
 

@@ -93,8 +93,9 @@ static void place_callee(struct cpti_making *making, uint32_t above, uint32_t ch
 }
 
 /* Span @child of the tree, below @above: a part of a visit, a call, a visit. */
-static void place(struct cpti_making *making, uint32_t above, uint32_t child)
+static void place(void *context, uint32_t above, uint32_t child)
 {
+    struct cpti_making *making = context;
     struct cpti_spans *spans = making->spans;
     const uint32_t visit = making->visit_of[above];
     const enum cpti_span_role role = cpti_spans_role(spans, child);
@@ -127,27 +128,13 @@ static void place(struct cpti_making *making, uint32_t above, uint32_t child)
 /* Finds all visits and calls, each before those below it. */
 static void find_visits(struct cpti_making *making)
 {
-    struct cpti_spans *spans = making->spans;
-    size_t count = 1;
+    const struct cpti_spans *spans = making->spans;
 
     for (size_t i = 0; i < spans->count; i++) {
         making->visit_of[i] = CPTI_NO_VISIT;
     }
-    spans->queue[0] = spans->root;
     add_visit(making, spans->root, CPTI_NO_VISIT);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t number = spans->queue[i];
-        const struct cpti_span_node *node = &spans->nodes[number];
-
-        for (uint32_t k = 0; k < node->child_count; k++) {
-            const uint32_t child = spans->numbers[node->children_at + k];
-
-            if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE) {
-                place(making, number, child);
-                spans->queue[count++] = child;
-            }
-        }
-    }
+    cpti_spans_each_below(making->spans, place, making);
 }
 
 /* Puts the calls of each visit side by side. Their order stays otherwise, so attempts

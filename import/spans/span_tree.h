@@ -117,6 +117,11 @@ struct cpti_spans {
     void *inside_context;
 };
 
+/* Meets all spans of the tree below the root, breadth first. Uses the queue. */
+void cpti_spans_each_below(struct cpti_spans *spans,
+                           void (*meet)(void *context, uint32_t above, uint32_t child),
+                           void *context);
+
 /* Puts spans together that were sent in pieces, before all else: the set has fewer
  * then. How many went into others. Uses all that is for each span. */
 size_t cpti_spans_join_pieces(struct cpti_spans *spans);

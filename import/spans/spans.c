@@ -451,3 +451,25 @@ cpt_status cpti_spans_resolve(struct cpti_spans *spans,
     cpti_spans_count_left(spans, report);
     return CPT_OK;
 }
+
+void cpti_spans_each_below(struct cpti_spans *spans,
+                           void (*meet)(void *context, uint32_t above, uint32_t child),
+                           void *context)
+{
+    size_t count = 1;
+
+    spans->queue[0] = spans->root;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = spans->queue[i];
+        const struct cpti_span_node *node = &spans->nodes[number];
+
+        for (uint32_t k = 0; k < node->child_count; k++) {
+            const uint32_t child = spans->numbers[node->children_at + k];
+
+            if (spans->nodes[child].fate == CPTI_SPAN_IN_TREE) {
+                meet(context, number, child);
+                spans->queue[count++] = child;
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@
 #include "tool/base/output.h"
 #include "tool/requests/stream.h"
 #include "tool/select/select.h"
+#include "cpt/base/text.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -26,15 +27,13 @@ static struct cpt_bytes id_of(const struct cpti_request *request, char text[64])
         cpt_record_attribute(record, cpt_bytes_of("trace"));
 
     if (record->has_trace_id) {
-        for (size_t i = 0; i < sizeof record->trace_id; i++) {
-            (void)snprintf(text + 2 * i, 3, "%02x", record->trace_id[i]);
-        }
-    } else if (attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT) {
-        return attribute->value.text;
-    } else {
-        (void)snprintf(text, 64, "of record %" PRIu64,
-                       cpti_log_record_number(request->walk));
+        return cpti_text_hex(text, record->trace_id, sizeof record->trace_id);
     }
+    if (attribute != NULL && attribute->type == CPT_ATTRIBUTE_TEXT) {
+        return attribute->value.text;
+    }
+    (void)snprintf(text, 64, "of record %" PRIu64,
+                   cpti_log_record_number(request->walk));
     return cpt_bytes_of(text);
 }
 

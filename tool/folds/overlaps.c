@@ -3,6 +3,8 @@
 /* overlaps.c - see overlaps.h */
 #include "tool/folds/overlaps.h"
 
+#include "cpt/base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,15 +75,13 @@ void cpti_overlaps_free(struct cpti_overlaps *overlaps)
 static const char *write_victim(const struct cpti_overlap *overlap, size_t from,
                                 char text[CPTI_TRACE_TEXT_BYTES])
 {
-    static const char digits[] = "0123456789abcdef";
-    size_t used = 0;
+    const size_t bytes = sizeof overlap->victim_trace - from;
 
-    for (size_t i = from; overlap->has_victim_trace && i < 16; i++) {
-        text[used++] = digits[overlap->victim_trace[i] >> 4];
-        text[used++] = digits[overlap->victim_trace[i] & 15];
+    if (!overlap->has_victim_trace) {
+        return "-";
     }
-    text[used] = '\0';
-    return overlap->has_victim_trace ? text : "-";
+    text[cpti_text_hex(text, overlap->victim_trace + from, bytes).bytes] = '\0';
+    return text;
 }
 
 const char *cpti_overlap_victim(const struct cpti_overlap *overlap,

@@ -5,6 +5,7 @@
 
 #include "tool/base/output.h"
 #include "tool/print/path_print.h"
+#include "cpt/base/text.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -15,10 +16,7 @@
 
 const char *cpti_record_id(const unsigned char *bytes, size_t count, char text[33])
 {
-    text[0] = '\0';
-    for (size_t i = 0; i < count && i < 16; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
+    text[cpti_text_hex(text, bytes, count < 16 ? count : 16).bytes] = '\0';
     return text;
 }
 

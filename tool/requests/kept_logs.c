@@ -8,6 +8,7 @@
 #include "tool/base/command.h"
 #include "tool/base/output.h"
 #include "tool/select/select.h"
+#include "cpt/base/text.h"
 #include "wire/cpt_graph_join.h"
 
 #include <inttypes.h>
@@ -140,30 +141,17 @@ int cpti_kept_logs_add(struct cpti_kept_logs *logs, struct cpti_input *input)
 
 /* --- Requests --- */
 
-static void put_hex(char *text, const unsigned char *data, size_t bytes)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < bytes; i++) {
-        text[2 * i] = digits[data[i] >> 4];
-        text[2 * i + 1] = digits[data[i] & 15];
-    }
-    text[2 * bytes] = '\0';
-}
-
 /* The id of its trace if it has one, else its own. */
-static void put_id(const struct cpt_graph_request *request, char *text)
+static struct cpt_bytes id_of(const struct cpt_graph_request *request,
+                              char text[ID_TEXT_BYTES])
 {
-    unsigned char own[8];
+    const struct cpt_record *record = &request->record;
 
-    for (size_t i = 0; i < sizeof own; i++) {
-        own[i] = (unsigned char)(request->id >> (8 * (sizeof own - 1 - i)));
+    if (record->has_trace_id) {
+        return cpti_text_hex(text, record->trace_id, sizeof record->trace_id);
     }
-    if (request->record.has_trace_id) {
-        put_hex(text, request->record.trace_id, sizeof request->record.trace_id);
-    } else {
-        put_hex(text, own, sizeof own);
-    }
+    (void)snprintf(text, ID_TEXT_BYTES, "%016" PRIx64, request->id);
+    return cpt_bytes_of(text);
 }
 
 /* A request, and what is said of it beside its dag. */
@@ -193,7 +181,8 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
     const struct cpt_record *record = &request->record;
     const struct cpti_selection *selection = logs->kept->options->selection;
     char id[ID_TEXT_BYTES];
-    struct cpti_kept_graph graph = {.service = record->service,
+    struct cpti_kept_graph graph = {.id = id_of(request, id),
+                                    .service = record->service,
                                     .method = record->method,
                                     .start_unix_ns = record->start_unix_ns,
                                     .probability = record->probability,
@@ -202,8 +191,6 @@ static cpt_status add_request(struct cpti_kept_logs *logs,
                                     .record = record};
     cpt_status status = CPT_OK;
 
-    put_id(request, id);
-    graph.id = cpt_bytes_of(id);
     if (!cpti_kept_counts_record(logs->kept, graph.id, record)) {
         return CPT_OK;
     }

@@ -6,6 +6,7 @@
 #include "tool/base/command.h"
 #include "tool/base/files.h"
 #include "tool/base/output.h"
+#include "cpt/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,9 +190,7 @@ static bool make(char text[CPTI_WEB_TOKEN_BYTES + 1])
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
         return false;
     }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", (unsigned)bytes[i]);
-    }
+    text[cpti_text_hex(text, bytes, sizeof bytes).bytes] = '\0';
     return true;
 }
 
