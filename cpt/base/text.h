@@ -17,8 +17,8 @@ static inline bool cpti_text_is(struct cpt_bytes text, const char *with)
            (text.bytes == 0 || memcmp(text.data, with, text.bytes) == 0);
 }
 
-/* Writes the @bytes at @data as hexadecimal digits, twice as many, to @text: these, with
- * no NUL behind them. */
+/* Writes the @bytes at @data as hexadecimal digits, twice as many, to @text: these,
+ * with no NUL behind them. */
 static inline struct cpt_bytes cpti_text_hex(char *text, const void *data, size_t bytes)
 {
     static const char digits[] = "0123456789abcdef";

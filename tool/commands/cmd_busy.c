@@ -45,13 +45,12 @@ struct group {
 };
 
 struct busy {
-    const char *by; /* the attribute; NULL: all requests are one group */
     struct cpt_names *names;
     struct cpti_tally rows;
     struct group groups[GROUPS_MAX];
     size_t group_count;
     uint64_t request_count;
-    struct cpti_kept_options kept;
+    struct cpti_kept_options kept; /* without `by` all requests are one group */
     struct cpti_kept_counts counts;
     struct cpti_view view;
 };
@@ -247,7 +246,7 @@ static cpt_status add_measured(struct busy *busy, const struct cpti_kept_graph *
     const double weight = cpti_weight_of(graph->probability);
     struct group *group = NULL;
     char text[32];
-    cpt_status status = group_of(busy, value_of(graph, busy->by, text), &group);
+    cpt_status status = group_of(busy, value_of(graph, busy->kept.by, text), &group);
 
     if (status != CPT_OK) {
         return status;
@@ -351,8 +350,9 @@ enum { NAME, VALUE, LATENCY, BUSY, OF_BLOCKING, OF_HIDDEN };
 
 static struct cpti_cell value_cell(const struct busy *busy, const struct group *group)
 {
-    return busy->by != NULL ? cpti_cell_bytes(cpt_names_at(busy->names, group->value))
-                            : cpti_cell_unknown();
+    return busy->kept.by != NULL
+               ? cpti_cell_bytes(cpt_names_at(busy->names, group->value))
+               : cpti_cell_unknown();
 }
 
 static struct cpti_cell get_of_group(const struct cpti_asked *asked)
@@ -433,7 +433,7 @@ static const struct cpti_relation relation = {
 static struct cpti_view view_of_groups(const struct busy *busy)
 {
     return cpti_view_beside(&busy->view, &group_relation,
-                            busy->by != NULL ? NULL : GROUPS_OF_ALL);
+                            busy->kept.by != NULL ? NULL : GROUPS_OF_ALL);
 }
 
 /* --- Printing --- */
@@ -495,7 +495,7 @@ static int show(struct busy *busy)
         .put_rest = put_rest};
 
     if (busy->request_count == 0 || busy->counts.is_broken ||
-        (busy->by != NULL && busy->counts.with_by == 0)) {
+        (busy->kept.by != NULL && busy->counts.with_by == 0)) {
         return cpti_kept_none(&busy->kept, &busy->counts);
     }
     qsort_r(busy->rows.rows, busy->rows.count, sizeof *busy->rows.rows, by_time, busy);
@@ -526,17 +526,12 @@ static int run(const struct cpti_arguments *arguments)
     static struct busy busy; /* large */
     int status;
 
-    busy = (struct busy){.by = cpti_value(arguments, "by"),
-                         .kept = {.files = arguments->operands,
-                                  .file_count = arguments->operand_count,
-                                  .wanted = cpti_value(arguments, "trace"),
-                                  .by_walk = cpti_kept_by_walk(arguments),
-                                  .by = cpti_value(arguments, "by"),
+    busy = (struct busy){.kept = {.by = cpti_value(arguments, "by"),
                                   .visit = add_graph,
                                   .context = &busy}};
-    status = cpti_view_read(arguments, &relation, busy.by != NULL ? NULL : SHOWN_OF_ALL,
-                            &busy.view);
-    status = CPTI_THEN(status, cpti_kept_selection(arguments, &busy.kept.selection));
+    status = cpti_view_read(arguments, &relation,
+                            busy.kept.by != NULL ? NULL : SHOWN_OF_ALL, &busy.view);
+    status = CPTI_THEN(status, cpti_kept_read(arguments, &busy.kept));
     status = CPTI_THEN(status, gather(&busy));
     cpti_kept_selection_free(busy.kept.selection);
     return status;
@@ -545,8 +540,7 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"by", 0, "ATTRIBUTE",
      "requests by this attribute of theirs, such as arm; spans have none"},
-    {"trace", 0, "ID",
-     "only the request of this trace: its id, or the last 16 digits of it"},
+    CPTI_KEPT_TRACE_OPTION,
     CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the tasks with most time"),

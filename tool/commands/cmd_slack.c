@@ -578,24 +578,18 @@ static int measure(struct slack *slack, const struct cpti_arguments *arguments)
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct slack slack = {.kept = {.files = arguments->operands,
-                                   .file_count = arguments->operand_count,
-                                   .wanted = cpti_value(arguments, "trace"),
-                                   .by_walk = cpti_kept_by_walk(arguments),
-                                   .doubts = true,
-                                   .visit = add_graph,
-                                   .context = &slack}};
+    struct slack slack = {
+        .kept = {.doubts = true, .visit = add_graph, .context = &slack}};
     int status = cpti_view_read(arguments, &relation, NULL, &slack.view);
 
-    status = CPTI_THEN(status, cpti_kept_selection(arguments, &slack.kept.selection));
+    status = CPTI_THEN(status, cpti_kept_read(arguments, &slack.kept));
     status = CPTI_THEN(status, measure(&slack, arguments));
     cpti_kept_selection_free(slack.kept.selection);
     return status;
 }
 
 static const struct cpti_option options[] = {
-    {"trace", 0, "ID",
-     "only the request of this trace: its id, or the last 16 digits of it"},
+    CPTI_KEPT_TRACE_OPTION,
     CPTI_WAITS_OPTION,
     {"json", 'j', NULL, "print one JSON object with rows"},
     CPTI_CAPPED_OPTION("the frames that give most"),

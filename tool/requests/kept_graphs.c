@@ -58,6 +58,16 @@ int cpti_kept_selection(const struct cpti_arguments *arguments,
     return status;
 }
 
+int cpti_kept_read(const struct cpti_arguments *arguments,
+                   struct cpti_kept_options *options)
+{
+    options->files = arguments->operands;
+    options->file_count = arguments->operand_count;
+    options->wanted = cpti_value(arguments, "trace");
+    options->by_walk = cpti_kept_by_walk(arguments);
+    return cpti_kept_selection(arguments, &options->selection);
+}
+
 void cpti_kept_selection_free(struct cpti_selection *selection)
 {
     if (selection != NULL) {

@@ -107,6 +107,11 @@ struct cpti_kept_options {
     void *context;
 };
 
+/* Reads the operands, --trace, --waits and the options of cpti_select_options into
+ * @options, in which the rest stays; see cpti_kept_selection(). enum cpti_exit. */
+int cpti_kept_read(const struct cpti_arguments *arguments,
+                   struct cpti_kept_options *options);
+
 /* Reads the options of cpti_select_options. Conditions that need a path, or all
  * requests (pNN), are refused. enum cpti_exit. The caller frees *@selection in each
  * case. */
@@ -129,6 +134,12 @@ bool cpti_kept_is_log(const unsigned char *head, size_t bytes);
             "learnt walk"                                                              \
     }
 bool cpti_kept_by_walk(const struct cpti_arguments *arguments);
+
+#define CPTI_KEPT_TRACE_OPTION                                                         \
+    {                                                                                  \
+        "trace", 0, "ID",                                                              \
+            "only the request of this trace: its id, or the last 16 digits of it"      \
+    }
 
 /* In a cpti_command: a folder stands for its graph logs, or for its spans if it has
  * none. */
