@@ -125,6 +125,22 @@ static void make_two_calls(void)
     made.trace.response_ns = 25 * MS;
 }
 
+/* Measures the frames of a draft of a request that takes 25 ms. */
+static void measure_frames(const struct cpt_dag_recorded *recorded,
+                           struct cpt_dag_frame frames[8])
+{
+    struct cpt_dag_measure measures[16];
+    struct cpt_dag *dag = NULL;
+
+    CU_ASSERT_TRUE_FATAL(recorded->shape.node_count <= 16);
+    CU_ASSERT_TRUE_FATAL(recorded->shape.frame_count <= 8);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded->shape, &dag, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    cpt_dag_free(dag);
+}
+
 static uint32_t frame_of(const struct cpt_dag_recorded *recorded, const char *name,
                          unsigned kind)
 {
@@ -143,9 +159,7 @@ static void test_all_inputs(void)
 {
     struct cpt_dag_arrival arrival = {0};
     struct cpt_dag_recorded recorded;
-    struct cpt_dag_measure measures[16];
     struct cpt_dag_frame frames[8];
-    struct cpt_dag *dag = NULL;
     struct cpt_dag_draft *draft = NULL;
     cpt_status status = CPT_OK;
 
@@ -155,19 +169,14 @@ static void test_all_inputs(void)
     arrival.arrive_ns = 12 * MS;
     draft = draft_made(NULL, &arrival, 1, &recorded, &status);
     CU_ASSERT_EQUAL_FATAL(status, CPT_OK);
-    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
     CU_ASSERT_EQUAL(recorded.shape.frame_count, 3);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    measure_frames(&recorded, frames);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_CALL)].drag_ns, 8 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_CALL)].path_ns,
                     17 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "C: C1", CPT_DAG_CALL)].slack_ns,
                     8 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: a", CPT_DAG_STEP)].gain_ns, 8 * MS);
-    cpt_dag_free(dag);
     cpt_dag_draft_free(draft);
 }
 
@@ -220,8 +229,6 @@ static struct cpt_dag_draft *measure_callee(unsigned outcome, unsigned reason,
                                             .tasks = tasks,
                                             .task_runs = task_runs,
                                             .task_count = 2};
-    struct cpt_dag_measure measures[16];
-    struct cpt_dag *dag = NULL;
 
     make_two_calls();
     made.calls[0].outcome = (unsigned char)outcome;
@@ -232,13 +239,7 @@ static struct cpt_dag_draft *measure_callee(unsigned outcome, unsigned reason,
     made.tasks[1].executor = cpt_bytes_of("workers");
     callee.answered_by = &made.tasks[1];
     CU_ASSERT_EQUAL_FATAL(cpt_dag_draft_trace(draft, &records, recorded), CPT_OK);
-    CU_ASSERT_TRUE_FATAL(recorded->shape.node_count <= 16);
-    CU_ASSERT_TRUE_FATAL(recorded->shape.frame_count <= 8);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded->shape, &dag, NULL), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
-    cpt_dag_free(dag);
+    measure_frames(recorded, frames);
     return draft;
 }
 
@@ -298,9 +299,7 @@ static void test_failed_call(void)
 static void test_deadline(void)
 {
     struct cpt_dag_recorded recorded;
-    struct cpt_dag_measure measures[16];
     struct cpt_dag_frame frames[8];
-    struct cpt_dag *dag = NULL;
     struct cpt_dag_draft *draft = NULL;
     cpt_status status = CPT_OK;
 
@@ -310,15 +309,10 @@ static void test_deadline(void)
     made.tasks[0].end_ns = 0;
     draft = draft_made(NULL, NULL, 0, &recorded, &status);
     CU_ASSERT_EQUAL_FATAL(status, CPT_OK);
-    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    measure_frames(&recorded, frames);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "B: B1", CPT_DAG_WAIT)].path_ns,
                     17 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: a", CPT_DAG_QUEUE)].path_ns, 5 * MS);
-    cpt_dag_free(dag);
     cpt_dag_draft_free(draft);
 }
 
@@ -327,9 +321,7 @@ static void test_deadline(void)
 static void test_accept_queue(void)
 {
     struct cpt_dag_recorded recorded;
-    struct cpt_dag_measure measures[16];
     struct cpt_dag_frame frames[8];
-    struct cpt_dag *dag = NULL;
     struct cpt_dag_draft *draft = NULL;
     cpt_status status = CPT_OK;
 
@@ -344,14 +336,9 @@ static void test_accept_queue(void)
     made.trace.dispatch_ns = 2 * MS;
     draft = draft_made(NULL, NULL, 0, &recorded, &status);
     CU_ASSERT_EQUAL_FATAL(status, CPT_OK);
-    CU_ASSERT_TRUE_FATAL(recorded.shape.node_count <= 16);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_new(NULL, &recorded.shape, &dag, NULL), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_dag_latency_ns(dag), 25 * MS);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_measure(dag, measures), CPT_OK);
-    CU_ASSERT_EQUAL_FATAL(cpt_dag_frames(dag, measures, frames), CPT_OK);
+    measure_frames(&recorded, frames);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: /", CPT_DAG_QUEUE)].gain_ns, 2 * MS);
     CU_ASSERT_EQUAL(frames[frame_of(&recorded, "A: a", CPT_DAG_STEP)].gain_ns, 6 * MS);
-    cpt_dag_free(dag);
     cpt_dag_draft_free(draft);
 }
 
