@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_import_absent.c - cpt import, events, explain, model without a library for JSON */
+/* cmd_import_absent.c - import, events, explain, model without a library for JSON */
 #include "tool/commands/absent.h"
 
 #define WHY                                                                            \
