@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * fuzz_event_traces.c - any bytes as lines of CSV, joined to requests, and these as traces
+ * fuzz_event_traces.c - any bytes as lines of CSV, joined to requests, then to traces
  *
- * Requests come in the order of time, and their lines, too; the parents of spans lead to
- * the entry; the path of points has the time that they have.
+ * Requests come in the order of time, and their lines, too; the parents of spans lead
+ * to the entry; the path of points has the time that they have.
  */
 #include "import/events/event_traces.h"
 #include "import/events/order_spans.h"
