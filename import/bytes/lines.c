@@ -20,14 +20,13 @@ const struct cpti_way *cpti_way_of(const char *head, size_t bytes)
 static cpt_status find_end(struct cpti_window *window)
 {
     for (;;) {
-        const char *from = window->buffer + window->at;
-        const char *end = window->end > window->at
-                              ? memchr(from, '\n', window->end - window->at)
-                              : NULL;
+        const size_t left = window->end - window->at;
+        const char *end =
+            left > 0 ? memchr(window->buffer + window->at, '\n', left) : NULL;
         cpt_status status = CPT_OK;
 
         if (end != NULL) {
-            window->at += (size_t)(end - from) + 1;
+            window->at = (size_t)(end - window->buffer) + 1;
             return CPT_OK;
         }
         window->at = window->end;
@@ -41,8 +40,8 @@ static cpt_status find_end(struct cpti_window *window)
     }
 }
 
-cpt_status cpti_lines_next(struct cpti_window *window, struct cpt_bytes *line,
-                           struct cpt_error *error)
+cpt_status cpti_lines_count_next(struct cpti_window *window, struct cpt_bytes *line,
+                                 uint64_t *number, struct cpt_error *error)
 {
     for (;;) {
         uint64_t offset = 0;
@@ -55,6 +54,7 @@ cpt_status cpti_lines_next(struct cpti_window *window, struct cpt_bytes *line,
         if (status != CPT_OK) {
             return status;
         }
+        *number += 1;
         if (window->is_dropped) {
             return cpt_error_set(error, CPT_LIMIT, offset, "longer than %zu bytes",
                                  window->bytes_max);
@@ -68,4 +68,12 @@ cpt_status cpti_lines_next(struct cpti_window *window, struct cpt_bytes *line,
             return CPT_OK;
         }
     }
+}
+
+cpt_status cpti_lines_next(struct cpti_window *window, struct cpt_bytes *line,
+                           struct cpt_error *error)
+{
+    uint64_t number = 0;
+
+    return cpti_lines_count_next(window, line, &number, error);
 }

@@ -44,4 +44,8 @@ const struct cpti_way *cpti_way_of(const char *head, size_t bytes);
 cpt_status cpti_lines_next(struct cpti_window *window, struct cpt_bytes *line,
                            struct cpt_error *error);
 
+/* The same; *@number grows by the lines that were passed, empty ones, too. */
+cpt_status cpti_lines_count_next(struct cpti_window *window, struct cpt_bytes *line,
+                                 uint64_t *number, struct cpt_error *error);
+
 #endif

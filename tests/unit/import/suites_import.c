@@ -23,6 +23,7 @@ extern CU_TestInfo cpt_event_traces_tests[];
 extern CU_TestInfo cpt_model_tests[];
 extern CU_TestInfo cpt_model_changes_tests[];
 extern CU_TestInfo cpt_event_lines_tests[];
+extern CU_TestInfo cpt_entry_lines_tests[];
 extern CU_TestInfo cpt_json_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_formats_tests[];
@@ -56,6 +57,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"changes of models", NULL, NULL, NULL, NULL, cpt_model_changes_tests},
 #ifdef TEST_WITH_JSON
     {"lines of events", NULL, NULL, NULL, NULL, cpt_event_lines_tests},
+    {"lines of an entry", NULL, NULL, NULL, NULL, cpt_entry_lines_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_tests},
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
     {"formats", NULL, NULL, NULL, NULL, cpt_formats_tests},
