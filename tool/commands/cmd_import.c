@@ -6,6 +6,8 @@
  *      files --> traces (import) --> sections --> JSON, a line a trace
  *                                             |-----> a record of a path log
  *                                             '-----> attributes in a copy of the file
+ *
+ *      files of lines of an entry --> lines (import) --> records of a path log
  */
 #include "tool/commands/absent.h"
 #include "tool/base/amounts.h"
@@ -17,10 +19,13 @@
 #include "tool/base/output.h"
 #include "tool/requests/moved_clocks.h"
 #include "tool/print/perfetto.h"
+#include "tool/log/entry_records.h"
 #include "tool/log/span_records.h"
 #include "tool/log/span_tags.h"
 #include "tool/requests/span_totals.h"
+#include "import/bytes/head.h"
 #include "import/formats/annotation.h"
+#include "import/lines/entry_lines.h"
 #include "import/traces/traces.h"
 #include "cpt/base/now.h"
 #include "wire/cpt_log.h"
@@ -58,12 +63,14 @@ struct import {
     bool prints_calls;
     struct cpti_output *log;                      /* NULL: none is written */
     struct cpti_span_records records;             /* of it */
+    struct cpti_entry_records entry;              /* likewise, of lines of an entry */
     struct cpt_bytes tag_keys[CPTI_TAG_KEYS_MAX]; /* of attributes that it gets */
     bool is_perfetto; /* it is a trace of Perfetto instead */
     struct cpti_perfetto perfetto;
     struct cpti_output *copy;           /* NULL: nothing is annotated */
     struct cpti_annotation *annotation; /* likewise */
     bool lacks_places;                  /* it does not know all of them */
+    bool has_lines;                     /* a file has lines of an entry */
     bool is_open;                       /* the file that is annotated */
     struct cpti_traces *traces;
     struct cpti_spans *spans;
@@ -71,6 +78,7 @@ struct import {
     struct totals totals;
     size_t trace_bytes_max;
     struct cpti_input input; /* that is being read */
+    struct cpti_head head;   /* of it */
     uint64_t progress_ns;    /* when it is shown next; 0: never */
     bool has_shown_progress;
     bool lacked_memory; /* what was read is a part of unknown size: no log is left */
@@ -258,7 +266,7 @@ static void show_progress(struct import *import)
     import->progress_ns = now_ns + progress_interval_ns;
     import->has_shown_progress = true;
     (void)fprintf(stderr, "\r%s: %" PRIu64 " traces", cpti_input_name(input),
-                  import->totals.traces);
+                  import->totals.traces + import->entry.written);
     if (input->total_bytes > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " %%",
                       100 * input->read_bytes / input->total_bytes);
@@ -343,6 +351,44 @@ static int import_traces(struct import *import)
     return exit_status;
 }
 
+/* Imports the lines of an entry. */
+static int import_lines(struct import *import)
+{
+    const char *name = cpti_input_name(&import->input);
+    int exit_status = CPTI_EXIT_DONE;
+
+    import->has_lines = true;
+    if (import->log == NULL || import->is_perfetto) {
+        return cpti_failed_at((struct cpti_at){.file = name},
+                              "lines of an entry, which have no spans: only a path log "
+                              "can be made of them");
+    }
+    exit_status =
+        cpti_entry_records_read(&import->entry, name, cpti_head_read, &import->head);
+    end_progress(import);
+    return exit_status;
+}
+
+/* Imports the file that is open. */
+static int import_input(struct import *import)
+{
+    struct cpti_head *head = &import->head;
+
+    if (cpti_head_init(head, NULL, read_input, import) == CPT_OK) {
+        const bool is_entry = cpti_entry_lines_recognise(NULL, cpti_head_read, head);
+
+        cpti_head_rewind(head);
+        if (is_entry) {
+            return import_lines(import);
+        }
+        if (cpti_traces_open(import->traces, cpti_head_read, head) == CPT_OK) {
+            return import_traces(import);
+        }
+    }
+    import->lacked_memory = true;
+    return cpti_failed("out of memory");
+}
+
 static int import_file(struct import *import, const char *name)
 {
     struct cpti_input *input = &import->input;
@@ -351,12 +397,8 @@ static int import_file(struct import *import, const char *name)
     if (exit_status != CPTI_EXIT_DONE) {
         return exit_status;
     }
-    if (cpti_traces_open(import->traces, read_input, import) != CPT_OK) {
-        import->lacked_memory = true;
-        exit_status = cpti_failed("out of memory");
-    } else {
-        exit_status = import_traces(import);
-    }
+    exit_status = import_input(import);
+    cpti_head_deinit(&import->head);
     import->is_open = import->annotation != NULL; /* it is read once more */
     if (!import->is_open) {
         cpti_input_close(input);
@@ -439,8 +481,14 @@ static int end_copy(struct import *import, bool is_empty)
 
 /* --- What was left out --- */
 
-static void tell_all(const struct totals *totals)
+static void tell_all(const struct import *import)
 {
+    const struct totals *totals = &import->totals;
+
+    cpti_entry_records_tell(&import->entry);
+    if (import->has_lines && totals->traces == 0) {
+        return;
+    }
     cpti_told("%" PRIu64 " traces of %" PRIu64 " spans", totals->traces, totals->spans);
     cpti_span_totals_tell(&totals->left);
     cpti_tell_count(totals->refused_traces,
@@ -514,6 +562,14 @@ static int count_all(struct import *import)
     return counts->refused_traces > 0 ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
+/* Of lines of an entry that name none. */
+static struct cpt_bytes service_of(const struct cpti_arguments *arguments)
+{
+    const char *service = cpti_value(arguments, "service");
+
+    return cpt_bytes_of(service != NULL ? service : "");
+}
+
 static int import_files(struct import *import, const struct cpti_arguments *arguments)
 {
     const struct cpti_traces_options options = {
@@ -528,7 +584,10 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
     import->spans = cpti_spans_new(NULL);
     import->records.sink = (struct cpt_sink){cpti_output_write, import->log};
     import->records.adds_visits = cpti_has(arguments, "visits");
-    if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL ||
+    import->entry.records = &import->records;
+    import->entry.service = service_of(arguments);
+    if (cpti_span_records_init(&import->records) != CPT_OK ||
+        cpti_entry_records_init(&import->entry) != CPT_OK || import->spans == NULL ||
         import->traces == NULL) {
         import->lacked_memory = true;
         return cpti_failed("out of memory");
@@ -543,7 +602,7 @@ static int import_files(struct import *import, const struct cpti_arguments *argu
         status = CPTI_EXIT_FAILED;
     }
     status = cpti_exit_last(status, count_all(import));
-    tell_all(&import->totals);
+    tell_all(import);
     return status;
 }
 
@@ -563,22 +622,27 @@ static const char *only_input(const struct cpti_arguments *arguments)
 static int import_all(struct import *import, const struct cpti_arguments *arguments)
 {
     int status = import_files(import, arguments);
-    const bool is_empty = import->lacked_memory ||
-                          (status != CPTI_EXIT_DONE && import->totals.traces == 0);
+    const bool has_paths = import->totals.paths + import->entry.written > 0;
+    const bool has_read = import->totals.traces + import->entry.written > 0;
+    const bool is_empty =
+        import->lacked_memory || (status != CPTI_EXIT_DONE && !has_read);
 
     if (import->copy != NULL) {
         status = cpti_exit_last(status, end_copy(import, is_empty));
     }
-    if (status == CPTI_EXIT_DONE && import->totals.paths == 0) {
-        status = cpti_failed_at((struct cpti_at){.file = only_input(arguments)},
-                                "no trace has a critical path");
+    if (status == CPTI_EXIT_DONE && !has_paths) {
+        status =
+            cpti_failed_at((struct cpti_at){.file = only_input(arguments)},
+                           import->entry.lines > 0 ? "no line has a path"
+                                                   : "no trace has a critical path");
     }
-    if (import->log != NULL && (is_empty || import->totals.paths == 0)) {
+    if (import->log != NULL && (is_empty || !has_paths)) {
         cpti_output_abort(import->log); /* an older log stays */
     } else if (import->log != NULL) {
         status = cpti_exit_last(status, cpti_output_commit(import->log));
     }
     cpti_span_records_deinit(&import->records);
+    cpti_entry_records_deinit(&import->entry);
     cpti_spans_free(import->spans);
     cpti_traces_free(import->traces);
     cpti_annotation_free(import->annotation);
@@ -684,6 +748,7 @@ static const struct cpti_option options[] = {
     {"events", 0, NULL,
      "the files are lines of logs, CSV with the columns id, service, event, time_us …"},
     CPTI_SOURCES_OPTION,
+    {"service", 0, "NAME", "the service of lines of an entry that name none"},
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
@@ -698,6 +763,8 @@ static const struct cpti_example examples[] = {
     {"curl 'http://jaeger:16686/api/traces?service=front&limit=1500' | cpt import - -o "
      "front.cptlog",
      "out of Jaeger"},
+    {"cpt import --service edge /var/log/nginx/paths.jsonl* -o edge.cptlog",
+     "requests that an entry has logged with their paths: nginx, Python, Node"},
     {"cpt import trace.json -o trace.pftrace",
      "the paths with arrows from who unblocked to who went on, in ui.perfetto.dev"},
     {"cpt import --events lines.csv -o lines.cptlog && cpt report lines.cptlog",

@@ -33,9 +33,7 @@ void cpti_span_records_deinit(struct cpti_span_records *records)
     records->visits = NULL;
 }
 
-/* Whether @text is a trace id, a number of up to 32 hexadecimal digits; it is then in
- * @id. */
-static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
+bool cpti_read_trace_id(struct cpt_bytes text, unsigned char id[16])
 {
     unsigned char digits[32] = {0};
     const size_t before = sizeof digits - text.bytes;
@@ -104,8 +102,8 @@ static cpt_status add_bytes(struct cpti_span_records *records, const void *data,
     return status;
 }
 
-static cpt_status write_record(struct cpti_span_records *records,
-                               const struct cpt_record *record)
+cpt_status cpti_span_records_write(struct cpti_span_records *records,
+                                   const struct cpt_record *record)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
@@ -234,7 +232,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     record.latency_ns = cpt_path_sum_ns(records->path);
     record.entry = cpt_path_frame_name(records->path, 0);
     record.service = cpt_name_service(record.entry);
-    record.has_trace_id = read_trace_id(trace, record.trace_id);
+    record.has_trace_id = cpti_read_trace_id(trace, record.trace_id);
     record.attribute_count = add_tags(records, spans, attributes);
     if (!record.has_trace_id && trace.bytes > 0) {
         attributes[record.attribute_count++] = text_of("trace", trace);
@@ -252,7 +250,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
         status = encode_visits(records->visits, spans, &visits, &bytes);
         attributes[record.attribute_count++] = text_of(CPTI_VISITS_KEY, bytes);
     }
-    status = status == CPT_OK ? write_record(records, &record) : status;
+    status = status == CPT_OK ? cpti_span_records_write(records, &record) : status;
     cpt_alloc_free(NULL, visits);
     return status;
 }
@@ -264,9 +262,9 @@ cpt_status cpti_span_records_put(struct cpti_span_records *records,
     record->service = cpt_name_service(record->entry);
     record->status = cpt_bytes_of("ok");
     record->is_random = 1;
-    record->has_trace_id = read_trace_id(trace, record->trace_id);
+    record->has_trace_id = cpti_read_trace_id(trace, record->trace_id);
     record->attributes = records->extra;
     record->attribute_count = records->extra_count;
     record->path = records->path;
-    return write_record(records, record);
+    return cpti_span_records_write(records, record);
 }

@@ -72,6 +72,14 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
 cpt_status cpti_span_records_put(struct cpti_span_records *records,
                                  struct cpt_record *record, struct cpt_bytes trace);
 
+/* Adds @record, which is whole. Errors as above. */
+cpt_status cpti_span_records_write(struct cpti_span_records *records,
+                                   const struct cpt_record *record);
+
+/* Whether @text is a trace id, a number of up to 32 hexadecimal digits; it is then in
+ * @id. */
+bool cpti_read_trace_id(struct cpt_bytes text, unsigned char id[16]);
+
 /* How many records were added and are not written. */
 size_t cpti_span_records_waiting(const struct cpti_span_records *records);
 
