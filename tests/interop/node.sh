@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# node.sh TEST [REQUESTS] - a test of Node's implementation: headers, belonging, load or
+# node.sh TEST [REQUESTS] - a test of Node's implementation: headers, belonging, log, load or
 # proxies (with REQUESTS of them), or others, which needs packages of npm and installs them in
 # the current folder. Exit 77: there is no Node, no proxy, or there are no such packages.
 set -u
@@ -31,7 +31,7 @@ need_packages()
 }
 
 case $1 in
-headers | belonging) exec "$node" "$tests/test_node_$1.js" "$ours" ;;
+headers | belonging | log) exec "$node" "$tests/test_node_$1.js" "$ours" ;;
 load) exec "$node" --expose-gc "$tests/test_node_load.js" "$ours" "${2:-500}" ;;
 proxies)
     need_language python

@@ -32,6 +32,7 @@ const childProcess = require('node:child_process');
 const {randomBytes} = require('node:crypto');
 const dgram = require('node:dgram');
 const diagnostics = require('node:diagnostics_channel');
+const fs = require('node:fs');
 const http = require('node:http');
 const http2 = require('node:http2');
 const https = require('node:https');
@@ -978,12 +979,14 @@ class Span {
  * headersBytesMax  of all headers of an answer, which proxies limit; by default what fits each
  * method           a function of a URL's path: the method's name; by default the path itself
  * onPath           is called with the Path of each request that is traced, after its end
+ * log              of an entry: the Log that gets a share of the requests, though no caller asks
  */
 class Service {
   constructor(name, {role = 'entry', trust = [], trustsForwarded = false, callees = {},
     bytesMax = BYTES_DEFAULT, headersBytesMax = null, method = (path) => path, onPath = null,
-    clock = process.hrtime.bigint} = {}) {
+    log = null, clock = process.hrtime.bigint} = {}) {
     if (role !== 'entry' && role !== 'inner') throw new TypeError(`${role} is no role`);
+    if (log !== null && role !== 'entry') throw new TypeError('an inner service has no log');
     this.name = name;
     this.isInner = role === 'inner';
     this.trustsForwarded = trustsForwarded;
@@ -992,6 +995,7 @@ class Service {
     this.bytesMax = Math.min(bytesMax, BYTES_CEILING);
     this.method = method;
     this.onPath = onPath;
+    this.log = log;
     this.clock = clock;
     this.counters = {requestsTraced: 0, asksMalformed: 0, asksUntrusted: 0, repliesRefused: 0,
       repliesStale: 0, pathsWithoutRoom: 0, callsWithoutRoom: 0, traceparentsRefused: 0,
@@ -1017,21 +1021,30 @@ class Service {
     return (!isForwarded || this.trustsForwarded) && Boolean(this.isTrusted(peer));
   }
 
-  /** The request, if it is to be traced: if a trusted caller asks. Else null. */
+  /** The ask of a trusted caller; null: there is none. */
+  heeded(asks, peer, isForwarded) {
+    if (asks.length === 0) return null;
+    const ask = parseAsk(asks);
+    if (ask === null) {
+      this.counters.asksMalformed++;
+      return null;
+    }
+    if (!this.trusts(peer, isForwarded)) {
+      this.counters.asksUntrusted++;
+      return null;
+    }
+    return ask;
+  }
+
+  /** The request, if it is to be traced: if a trusted caller asks, or for the log. Else null. */
   begin(path, asks, peer, isForwarded = false, nonces = []) {
     try {
-      if (asks.length === 0) return null;
-      const ask = parseAsk(asks);
-      if (ask === null) {
-        this.counters.asksMalformed++;
-        return null;
-      }
-      if (!this.trusts(peer, isForwarded)) {
-        this.counters.asksUntrusted++;
-        return null;
-      }
+      const ask = this.heeded(asks, peer, isForwarded);
+      const share = this.log === null ? null : this.log.choose(path, ask);
+      if (ask === null && share === null) return null;
       this.counters.requestsTraced++;
-      return new Request(this, this.nameOf(this.name, this.method(path)), ask, parseNonce(nonces));
+      const name = this.nameOf(this.name, this.method(path));
+      return new Request(this, name, ask, parseNonce(nonces), share);
     } catch {
       this.counters.errors++;
       return null;
@@ -1054,6 +1067,11 @@ class Service {
     }
     return context;
   }
+}
+
+/** Of headers that calls carry; empty: there are none. */
+function traceIdOf(headers) {
+  return (headers?.[HEADER_TRACEPARENT] ?? '').slice(3, 35);
 }
 
 const PASSED_BYTES_MAX = 8192; // of one header, as W3C has it for baggage
@@ -1102,13 +1120,203 @@ function trustOf(networks) {
   };
 }
 
+const LOG_BYTES_WAITING = 4 * 2 ** 20; // of lines that are not written yet; more are dropped
+const LOG_WAIT_MS = 50; // for further lines
+const LOG_ATTRIBUTES_MAX = 32;
+const LOG_TEXT_MAX = 1000;
+const {O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0} = fs.constants;
+const LOG_FLAGS = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
+
+/**
+ * A file of the requests that an entry chooses by itself, a line of JSON each, of which
+ * `cpt import` makes a path log:
+ *
+ *     const log = new Log('/var/log/front/paths.jsonl', {share: 0.01});
+ *     const service = new Service('front', {log});
+ *
+ * file      is opened for each write, so it may be renamed. Processes may share it
+ * share     of the requests that are traced: a number from 0 to 1, or a function of a URL's path
+ *           that gives one. Those that a trusted caller forces are in it, too
+ * bytesMax  of the file: then lines are dropped
+ *
+ * No request waits for it. counters has linesWritten; linesDropped, for which there was no room;
+ * linesFailed, which could not be written; and errors.
+ */
+class Log {
+  constructor(file, {share = 0.01, bytesMax = 2 ** 30} = {}) {
+    if (typeof share !== 'function' && !(share >= 0 && share <= 1)) {
+      throw new TypeError(`a share is a number from 0 to 1, not ${share}`);
+    }
+    this.file = file;
+    this.share = typeof share === 'function' ? share : () => share;
+    this.bytesMax = bytesMax;
+    this.counters = {linesWritten: 0, linesDropped: 0, linesFailed: 0, errors: 0};
+    this.lines = [];
+    this.writing = []; // lines that the system has now
+    this.bytes = 0; // of both
+    this.timer = null;
+    this.isTorn = false; // the file ends within a line
+    this.waiters = [];
+    process.on('exit', () => this.writeLast());
+  }
+
+  /** The share with which a request is in the log; null: it is not. */
+  choose(path, ask = null) {
+    if (ask !== null) return ask.isForced ? 1 : null;
+    try {
+      const share = this.share(path);
+      return Math.random() < share ? share : null;
+    } catch {
+      this.counters.errors++;
+      return null;
+    }
+  }
+
+  /** Takes a request that has ended. */
+  add(request) {
+    try {
+      const line = lineOf(request);
+      if (line === null) return;
+      if (this.bytes + line.length > LOG_BYTES_WAITING) {
+        this.counters.linesDropped++;
+        return;
+      }
+      this.lines.push(line);
+      this.bytes += line.length;
+      if (this.timer === null && this.writing.length === 0) this.wait();
+    } catch {
+      this.counters.errors++;
+    }
+  }
+
+  /** Writes soon: more may come. A process need not live for that. */
+  wait() {
+    detached(() => {
+      this.timer = setTimeout(() => {
+        this.timer = null;
+        this.write();
+      }, LOG_WAIT_MS);
+      this.timer.unref();
+    });
+  }
+
+  /** What is written now, in one piece, which the lines of other processes do not part. */
+  take() {
+    this.writing = this.lines;
+    this.lines = [];
+    return Buffer.from((this.isTorn ? '\n' : '') + this.writing.join(''), 'latin1');
+  }
+
+  write() {
+    const data = this.take();
+    fs.open(this.file, LOG_FLAGS, 0o640, (failure, file) => {
+      if (failure !== null) {
+        this.written(data, 0);
+        return;
+      }
+      fs.fstat(file, (error, about) => {
+        if (error !== null || about.size + data.length > this.bytesMax) {
+          fs.close(file, () => this.written(data, error === null ? null : 0));
+          return;
+        }
+        fs.write(file, data, 0, data.length, null, (_, bytes) => {
+          fs.close(file, () => this.written(data, bytes || 0));
+        });
+      });
+    });
+  }
+
+  /** The first bytes of the data are in the file; null: there was no room. */
+  written(data, bytes) {
+    const {counters, writing} = this;
+    if (bytes === null) {
+      counters.linesDropped += writing.length;
+    } else {
+      const begin = this.isTorn ? 1 : 0;
+      const ends = data.subarray(begin, Math.max(begin, bytes)).filter((byte) => byte === 10);
+      counters.linesWritten += ends.length;
+      counters.linesFailed += writing.length - ends.length;
+      if (bytes > 0) this.isTorn = bytes < data.length;
+    }
+    this.bytes -= writing.reduce((sum, line) => sum + line.length, 0);
+    this.writing = [];
+    if (this.lines.length !== 0) this.wait();
+    else for (const wake of this.waiters.splice(0)) wake();
+  }
+
+  /** Is settled when all lines are written, or have failed. */
+  flush() {
+    if (this.lines.length === 0 && this.writing.length === 0) return Promise.resolve();
+    return new Promise((wake) => {
+      this.waiters.push(wake);
+      if (this.timer !== null) this.timer.ref();
+    });
+  }
+
+  /** At the end of the process nothing else can be written. */
+  writeLast() {
+    if (this.lines.length === 0) return;
+    const data = this.take();
+    let bytes = 0;
+    try {
+      const file = fs.openSync(this.file, LOG_FLAGS, 0o640);
+      const {size} = fs.fstatSync(file);
+      bytes = size + data.length > this.bytesMax ? null : fs.writeSync(file, data);
+      fs.closeSync(file);
+    } catch {
+      bytes = 0;
+    }
+    this.written(data, bytes);
+  }
+}
+
+/** What an attribute of a line can be. */
+function plain(value) {
+  if (typeof value === 'boolean' || Number.isFinite(value)) return value;
+  return String(value).slice(0, LOG_TEXT_MAX);
+}
+
+/** Nanoseconds as a number of seconds, exactly. */
+function secondsOf(ns) {
+  return `${ns / 1000000000n}.${String(ns % 1000000000n).padStart(9, '0')}`;
+}
+
+/** The line of a request that has ended, as bytes; null: it took no time. */
+function lineOf(request) {
+  const {path, service, share} = request;
+  if (path.sumNs === 0n) return null;
+  const line = {...Object.fromEntries(request.attributes), service: service.name};
+  for (const key of ['time', 'latency', 'path', 'method']) delete line[key];
+  if (request.name !== null) {
+    line.method = Buffer.from(request.name.slice(Buffer.byteLength(service.name) + 2), 'latin1')
+      .toString();
+  }
+  if (request.status !== null) line.status = request.status;
+  if (request.isFailed) line.failed = true;
+  if (request.ask.isForced) line.forced = true;
+  else if (share < 1) line.probability = share;
+  if (request.traceId !== '') line.trace_id = request.traceId;
+  const data = encode(path, READ_BYTES_MAX, path.sumNs);
+  const rest = JSON.stringify(line).slice(1);
+  return Buffer.from(`{"time":${(request.beganMs / 1000).toFixed(3)},"latency":${
+    secondsOf(path.sumNs)},"path":"${encodeBase64(data)}",${rest}\n`).toString('latin1');
+}
+
 /** One request that is traced. */
 class Request {
-  constructor(service, name, ask, nonce = 0n) {
+  constructor(service, name, ask, nonce = 0n, share = null) {
     this.service = service;
-    this.ask = ask;
+    this.name = name;
+    this.isAsked = ask !== null; // by its caller, who gets the path
+    this.share = share; // with which it is in the log; null: it is not
+    this.ask = ask ?? parseAsk(['1']);
     this.nonce = nonce;
-    this.bytesMax = Math.min(ask.bytesMax, service.bytesMax);
+    this.bytesMax = Math.min(this.ask.bytesMax, service.bytesMax);
+    this.beganMs = Date.now();
+    this.traceId = '';
+    this.status = null;
+    this.isFailed = false;
+    this.attributes = new Map();
     this.isIncomplete = false;
     this.path = null;
     this.spans = [];
@@ -1133,6 +1341,7 @@ class Request {
     this.root.endNs = this.service.clock();
     try {
       this.path = this.makePath();
+      if (this.share !== null) this.service.log.add(this);
       if (this.service.onPath !== null) this.service.onPath(this.path);
     } catch {
       this.service.counters.errors++;
@@ -1146,7 +1355,7 @@ class Request {
    * is no path, or no room for it. Ends the request. */
   end(bytesLeft = BYTES_CEILING) {
     this.finish();
-    if (this.path === null) return null;
+    if (this.path === null || !this.isAsked) return null;
     try {
       const bytesMax = Math.min(this.bytesMax, bytesLeft);
       const data = encode(this.path, bytesMax, this.path.sumNs, this.nonce);
@@ -1335,6 +1544,16 @@ function after(promise, end) {
       throw error;
     },
   );
+}
+
+/** A remark on the current request, which the log shows: attribute('region', 'eu'). */
+function attribute(key, value) {
+  const span = above();
+  if (span === null || span.request.share === null) return;
+  const {attributes} = span.request;
+  if (attributes.size < LOG_ATTRIBUTES_MAX || attributes.has(key)) {
+    attributes.set(String(key).slice(0, LOG_TEXT_MAX), plain(value));
+  }
 }
 
 /** await part('rank', async () => …): in it time belongs to "S: rank". */
@@ -1579,7 +1798,10 @@ function hookAnswer(service, request, response, context) {
   let open = request;
   const over = () => {
     context.headers = null;
-    if (open !== null) open.finish();
+    if (open !== null) {
+      open.isFailed = true; // without a head
+      open.finish();
+    }
     open = null;
   };
   response.writeHead = function hooked(...words) {
@@ -1588,7 +1810,11 @@ function hookAnswer(service, request, response, context) {
         this.removeHeader(HEADER_PATH);
         words = words.map((word) =>
           word !== null && typeof word === 'object' ? without(word, HEADER_PATH) : word);
-        if (open !== null) words = addPath(service, open, this, words, targetBytes);
+        if (open !== null) {
+          open.status = typeof words[0] === 'number' ? words[0] : this.statusCode;
+          if (open.isAsked) words = addPath(service, open, this, words, targetBytes);
+          else open.finish();
+        }
       }
     } catch {
       service.counters.errors++;
@@ -1629,11 +1855,12 @@ function handler(service, listener) {
     try {
       const {rawHeaders: raw, socket: {remoteAddress: peer}} = incoming;
       const asks = rawValues(raw, HEADER_ASK);
-      if (asks.length !== 0) {
+      if (asks.length !== 0 || service.log !== null) {
         request = service.begin(pathOf(incoming.url), asks, peer, isForwarded(raw),
           rawValues(raw, HEADER_NONCE));
       }
       context = service.carry(raw, peer, request !== null);
+      if (request !== null) request.traceId = traceIdOf(context.headers);
       const over = hookAnswer(service, request, response, context);
       const root = request === null ? null : request.root;
       bindEvents(incoming, root, context);
@@ -2066,6 +2293,10 @@ function addTrailer(service, request, call, error, trailer) {
   metadata.remove(HEADER_PATH);
   const details = String((error && (error.details || error.message)) || '');
   const [limit, head] = error ? [HEADERS_BYTES_HTTP, GRPC_HEAD_BYTES] : [HEADERS_BYTES_GRPC, 0];
+  if (request !== null) {
+    request.status = error ? String(error.code ?? 'UNKNOWN') : 'OK';
+    request.isFailed = Boolean(error);
+  }
   const value = request === null ? null : request.end(pathBytesLeft(
     service.headersBytesMax ?? limit, head + trailerBytes(metadata, details)));
   if (value !== null) metadata.set(HEADER_PATH, Buffer.from(value, 'base64'));
@@ -2088,11 +2319,12 @@ function grpcHandler(service, original) {
         .flatMap((name) => metadata.get(name).flatMap((value) => [name, String(value)]));
       const peer = call.getPeer().replace(/:[0-9]+$/, '').replace(/^\[|\]$/g, '');
       const asks = rawValues(raw, HEADER_ASK);
-      if (asks.length !== 0 && typeof callback === 'function') {
+      if ((asks.length !== 0 || service.log !== null) && typeof callback === 'function') {
         request = service.begin(call.getPath(), asks, peer, isForwarded(raw),
           rawValues(raw, HEADER_NONCE));
       }
       context = service.carry(raw, peer, request !== null);
+      if (request !== null) request.traceId = traceIdOf(context.headers);
       bindEvents(call, request === null ? null : request.root, context, (event) => {
         if (['cancelled', 'close', 'finish'].includes(event)) over();
       });
@@ -2223,7 +2455,7 @@ module.exports = {
   HEADER_ASK, HEADER_NONCE, HEADER_PATH, Refused, isForwarding, isForwarded, parseTraceparent,
   joinTracestate, traceContext, Path, parseAsk, formatAsk, decode, decodeHeader, encode,
   encodeBase64, splice, SPANS_MAX, NAMES_MAX, Service, handler, part, Call, install, uninstall,
-  current, parseNonce, bind, detached, grpcClient, grpcServer,
+  current, parseNonce, bind, detached, attribute, Log, grpcClient, grpcServer,
 };
 
 if (require.main === module) {

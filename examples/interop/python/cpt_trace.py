@@ -16,6 +16,7 @@ middleware for WSGI and ASGI and hooks for clients.
 """
 
 import asyncio
+import atexit
 import base64
 import binascii
 import collections
@@ -28,9 +29,11 @@ import http
 import http.client
 import inspect
 import ipaddress
+import json
 import multiprocessing.pool
 import os
 import queue
+import random
 import re
 import socket
 import sys
@@ -1106,6 +1109,7 @@ class Service:
                        and 8,192 (gRPC). Else the path is smaller, or there is none
     request_start      the header in which a trusted proxy says when the request came to it
                        ("x-request-start"); its clock and ours must be the same
+    log      of an entry: the Log that gets a share of the requests, though no caller asks
     """
 
     def __init__(
@@ -1121,9 +1125,12 @@ class Service:
         trusts_forwarded=False,
         headers_bytes_max=None,
         request_start=None,
+        log=None,
     ):
         if role not in (ENTRY, INNER):
             raise ValueError('the role of a service is "entry" or "inner", not %r' % (role,))
+        if log is not None and role != ENTRY:
+            raise ValueError("an inner service has no log: its callers have the paths")
         self.name = name
         self.callees = dict(callees or {})
         self.bytes_max = min(bytes_max, BYTES_CEILING)
@@ -1134,6 +1141,7 @@ class Service:
         self.trusts_forwarded = trusts_forwarded
         self.headers_bytes_max = headers_bytes_max
         self.request_start = request_start and request_start.lower()
+        self.log = log
         self.counters = collections.Counter()
         self._trust = trust if callable(trust) else None
         self._networks = [] if callable(trust) else [ipaddress.ip_network(t) for t in trust]
@@ -1173,21 +1181,30 @@ class Service:
             self.counters["errors"] += 1
             return None
 
+    def _heeded(self, asks, peer, is_forwarded):
+        """The Ask of a trusted caller; None: there is none."""
+        if not asks:
+            return None
+        ask = parse_ask(asks)
+        if ask is None:
+            self.counters["asks_malformed"] += 1
+            return None
+        if not self.heeds(peer, is_forwarded):
+            self.counters["asks_untrusted"] += 1
+            return None
+        return ask
+
     def begin(self, path, asks, peer, is_forwarded=False, nonces=()):
-        """The Request, if it is to be traced: if a trusted caller asks. Else None."""
+        """The Request, if it is to be traced: if a trusted caller asks, or for the log. Else
+        None."""
         try:
-            if not asks:
-                return None
-            ask = parse_ask(asks)
-            if ask is None:
-                self.counters["asks_malformed"] += 1
-                return None
-            if not self.heeds(peer, is_forwarded):
-                self.counters["asks_untrusted"] += 1
+            ask = self._heeded(asks, peer, is_forwarded)
+            share = None if self.log is None else self.log.choose(_path_of(path), ask)
+            if ask is None and share is None:
                 return None
             self.counters["requests_traced"] += 1
             name = self.name_of(self.name, self.method(_path_of(path) or "/"))
-            return Request(self, name, ask, parse_nonce(nonces))
+            return Request(self, name, ask, parse_nonce(nonces), share)
         except Exception:
             self.counters["errors"] += 1
             return None
@@ -1210,19 +1227,197 @@ class Service:
                 self.counters["propagated_untrusted"] += 1
             if request is not None and self.request_start is not None:
                 request.waited_ns = _since_start_ns(values.get(self.request_start, ()))
+            if request is not None:
+                request.trace_id = carried.get(HEADER_TRACEPARENT, "")[3:35]
         except Exception:
             self.counters["errors"] += 1
         return _Serving(self, request, carried)
 
 
+_LOG_BYTES_WAITING = 4 << 20  # of lines that are not written yet; more are dropped
+_LOG_ATTRIBUTES_MAX = 32
+_LOG_TEXT_MAX = 1000
+_logs = weakref.WeakSet()
+
+
+class Log:
+    """A file of the requests that an entry chooses by itself, a line of JSON each, of which
+    `cpt import` makes a path log:
+
+    service = Service("front", log=Log("/var/log/front/paths.jsonl", share=0.01))
+
+    file       is opened for each write, so it may be renamed. Processes may share it
+    share      of the requests that are traced: a number from 0 to 1, or a function of a URL's
+               path that gives one. Those that a trusted caller forces are in it, too
+    bytes_max  of the file: then lines are dropped
+
+    A thread writes; a request never waits for it. counters has lines_written; lines_dropped,
+    for which there was no room; lines_failed, which could not be written; and errors."""
+
+    def __init__(self, file, share=0.01, bytes_max=1 << 30):
+        if not callable(share) and not 0 <= share <= 1:
+            raise ValueError("a share is a number from 0 to 1, not %r" % (share,))
+        self.file = os.fspath(file)
+        self.share = share if callable(share) else lambda path: share
+        self.bytes_max = bytes_max
+        self.counters = collections.Counter()
+        self._random = random.SystemRandom()
+        self._forget()
+        _logs.add(self)
+
+    def _forget(self):
+        """Has no lines and no thread, as in a process that was forked."""
+        self._condition = threading.Condition()
+        self._lines = []
+        self._bytes = 0
+        self._thread = None
+        self._is_closing = False
+        self._is_torn = False  # the file ends within a line
+
+    def choose(self, path, ask=None):
+        """The share with which a request is in the log; None: it is not."""
+        if ask is not None:
+            return 1.0 if ask.is_forced else None
+        try:
+            share = self.share(path)
+            return share if self._random.random() < share else None
+        except Exception:
+            self.counters["errors"] += 1
+            return None
+
+    def add(self, request):
+        """Takes a request that has ended."""
+        try:
+            line = _line_of(request)
+            if line is not None:
+                self._put(line)
+        except Exception:
+            self.counters["errors"] += 1
+
+    def _put(self, line):
+        with self._condition:
+            if self._is_closing or self._bytes + len(line) > _LOG_BYTES_WAITING:
+                self.counters["lines_dropped"] += 1
+                return
+            self._lines.append(line)
+            self._bytes += len(line)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="cpt log", daemon=True)
+                with detached():
+                    self._thread.start()
+            self._condition.notify_all()
+
+    def _run(self):
+        while True:
+            with self._condition:
+                while not self._lines and not self._is_closing:
+                    self._condition.wait()
+                if not self._is_closing:
+                    self._condition.wait_for(lambda: self._is_closing, 0.05)  # more may come
+                lines = list(self._lines)
+            if not lines:
+                return
+            self._write(lines)
+            with self._condition:
+                del self._lines[: len(lines)]
+                self._bytes = sum(map(len, self._lines))
+                self._condition.notify_all()
+
+    def _write(self, lines):
+        """Appends lines in one piece, which the lines of other processes do not part."""
+        data = b"".join(lines)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        for flag in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY"):
+            flags |= getattr(os, flag, 0)
+        try:
+            file = os.open(self.file, flags, 0o640)
+            try:
+                if os.fstat(file).st_size + len(data) > self.bytes_max:
+                    self.counters["lines_dropped"] += len(lines)
+                    return
+                begin = b"\n" if self._is_torn else b""
+                written = max(0, os.write(file, begin + data) - len(begin))
+            finally:
+                os.close(file)
+        except Exception:
+            self.counters["lines_failed"] += len(lines)
+            return
+        whole = data.count(b"\n", 0, written)
+        self._is_torn = written < len(data)
+        self.counters["lines_written"] += whole
+        self.counters["lines_failed"] += len(lines) - whole
+
+    def flush(self, timeout=1.0):
+        """Waits until all lines are written, at most @timeout seconds. Whether they are."""
+        with self._condition:
+            return self._condition.wait_for(lambda: not self._lines, timeout)
+
+    def close(self, timeout=1.0):
+        """Writes what is left; later lines are dropped. At the end of a process it is called."""
+        with self._condition:
+            self._is_closing = True
+            self._condition.notify_all()
+        self.flush(timeout)
+
+
+def _close_logs():
+    for log in list(_logs):
+        log.close()
+
+
+atexit.register(_close_logs)
+
+
+def _plain(value):
+    """What an attribute of a line can be."""
+    if isinstance(value, (bool, int)):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float) and value - value == 0:  # finite
+        return value
+    return str(value)[:_LOG_TEXT_MAX]
+
+
+def _line_of(request):
+    """The line of a request that has ended; None: it took no time."""
+    path = request.path
+    if path.sum_ns == 0:
+        return None
+    line = {key: _plain(value) for key, value in request.attributes.items()}
+    line["time"] = round((request.began_ns - request.waited_ns) / 1e9, 6)
+    line["latency"] = path.sum_ns / 1e9
+    line["service"] = request.service.name
+    if request.root.name is not None:
+        name = request.root.name.decode("utf-8", "replace")
+        line["method"] = name[len(request.service.name) + 2 :]
+    if request.status is not None:
+        line["status"] = request.status
+    if request.is_failed:
+        line["failed"] = True
+    if request.ask.is_forced:
+        line["forced"] = True
+    elif request.share < 1:
+        line["probability"] = request.share
+    if request.trace_id:
+        line["trace_id"] = request.trace_id
+    line["path"] = encode_header(encode(path, READ_BYTES_MAX, path.sum_ns))
+    return json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
+
+
 class Request:
     """One request that is traced."""
 
-    def __init__(self, service, name, ask, nonce=0):
+    def __init__(self, service, name, ask, nonce=0, share=None):
         self.service = service
-        self.ask = ask
+        self.is_asked = ask is not None  # by its caller, who gets the path
+        self.share = share  # with which it is in the log; None: it is not
+        self.ask = ask or Ask(1)
         self.nonce = nonce
-        self.bytes_max = min(ask.bytes_max, service.bytes_max)
+        self.bytes_max = min(self.ask.bytes_max, service.bytes_max)
+        self.began_ns = time.time_ns()
+        self.trace_id = ""
+        self.status = None
+        self.is_failed = False
+        self.attributes = {}
         self.is_incomplete = False
         self.is_approximate = False
         self.waited_ns = 0  # from its arrival until the service began
@@ -1253,11 +1448,14 @@ class Request:
         self.root.end_ns = self.service.clock()
         try:
             self.path = self._path()
-            bytes_max = min(self.bytes_max, bytes_left)
-            data = encode(self.path, bytes_max, self.path.sum_ns, self.nonce)
-            self.header = None if data is None else encode_header(data)
-            if data is None:
-                self.service.counters["paths_without_room"] += 1
+            if self.is_asked:
+                bytes_max = min(self.bytes_max, bytes_left)
+                data = encode(self.path, bytes_max, self.path.sum_ns, self.nonce)
+                self.header = None if data is None else encode_header(data)
+                if data is None:
+                    self.service.counters["paths_without_room"] += 1
+            if self.share is not None:
+                self.service.log.add(self)
             if self.service.on_path is not None:
                 self.service.on_path(self.path)
         except Exception:
@@ -1266,8 +1464,12 @@ class Request:
         return self.header
 
     def drop(self):
-        """Ends the request without a path, if it has not ended."""
-        if self.root.end_ns is None:
+        """Ends the request without an answer, if it has not ended; the log has it yet."""
+        if self.root.end_ns is None and self.share is not None:
+            self.is_asked = False
+            self.is_failed = True
+            self.end()
+        elif self.root.end_ns is None:
             self.root.end_ns = self.service.clock()
             self._let_go()
 
@@ -1415,6 +1617,14 @@ class part:
             if request is not None:
                 request.service.counters["errors"] += 1
         return False
+
+
+def attribute(key, value):
+    """A remark on the current request, which the log shows: attribute("region", "eu")."""
+    request = _request()[0]
+    if request is not None and request.share is not None:
+        if len(request.attributes) < _LOG_ATTRIBUTES_MAX or key in request.attributes:
+            request.attributes[str(key)[:_LOG_TEXT_MAX]] = value
 
 
 _TIMEOUTS = (
@@ -1685,6 +1895,7 @@ class _Serving:
         try:
             if self.request is None:
                 return []
+            self.request.status = int(status[:3]) if status[:3].isdigit() else None
             head = list(headers) + _path_pairs("")
             limit = self.service.headers_bytes_max or HEADERS_BYTES_HTTP
             left = path_bytes_left(limit, http_headers_bytes(status, head) + self.target_bytes)
@@ -2208,6 +2419,8 @@ def _forget_in_child():
     """A process that is forked, as those of pools are, is of no request."""
     _current.set(None)
     _carried.set(None)
+    for log in list(_logs):
+        log._forget()
 
 
 if hasattr(os, "register_at_fork"):
@@ -2405,6 +2618,7 @@ def grpc_server(service):
         serving = service.serve(method, headers, address.strip("[]"))
         if serving.request is not None:
             serving.request.is_approximate = is_stream
+            serving.request.status = "OK"
         return serving
 
     def answer(serving, context, error=None, has_message=True):
@@ -2413,6 +2627,10 @@ def grpc_server(service):
             details = getattr(context, "details", str)() or b""
             if isinstance(details, bytes):
                 details = details.decode("utf-8", "replace")
+            if serving.request is not None:
+                code = getattr(getattr(context, "code", lambda: None)(), "name", None)
+                serving.request.status = code or ("OK" if error is None else "UNKNOWN")
+                serving.request.is_failed = serving.request.status != "OK"
             if error is not None and not details:  # what grpcio will say
                 details = "Exception calling application: %s" % error
             trailing = tuple(getattr(context, "trailing_metadata", tuple)() or ())
