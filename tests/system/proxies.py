@@ -5,6 +5,7 @@
 An entry behind each, as it is after installation: asks of strangers are not heeded, and bodies
 pass unchanged. The rules of DOCUMENT (docs/security.md) keep asks out, and paths in; no cache
 hands a path to one who did not ask; and nginx asks, records and strips."""
+import json
 import os
 import re
 import subprocess
@@ -113,25 +114,42 @@ def check_caches(kinds, entry):
             fail("Varnish keeps paths in spite of the rule")
 
 
+def check_record(line, record):
+    """A record is what its line says, and its parts add up to what nginx took."""
+    latency_ns = record["latency_ns"]
+    if sum(segment["duration_ns"] for segment in record["segments"]) != latency_ns:
+        fail("a sum is wrong:", record)
+    if abs(latency_ns / 1e9 - line["latency"]) > 0.001:
+        fail("the latency is not nginx's:", line["latency"], latency_ns)
+    if record["service"] != "nginx" or record["probability"] != 0.1:
+        fail("not as the line says:", record)
+    if not any(name.startswith("A: ") for segment in record["segments"]
+               for name in json.dumps(segment).split('"')):
+        fail("a path without its service:", record)
+
+
 def check_records(entry):
     """nginx asks for some, records their paths, and shows none."""
-    if os.path.exists("paths.log"):
-        os.remove("paths.log")
+    if os.path.exists("paths.jsonl"):
+        os.remove("paths.jsonl")
     nginx = Proxy("nginx", entry, blocks(DOCUMENT, "nginx", "records"),
                   blocks(DOCUMENT, "nginx-http", "records"))
     count = 200
     for i in range(count):
         if path_of(nginx.port, "/8/recorded-%d" % i, ASK if i % 2 else {}):
             fail("nginx shows a path that it asked for")
-    with open("paths.log") as log:
-        lines = log.read().splitlines()
+    with open("paths.jsonl") as log:
+        lines = [json.loads(line) for line in log]
     if not 0 < len(lines) < count:
         fail("nginx recorded", len(lines), "of", count)
-    for line in lines:
-        shown = subprocess.run([CPT, "metadata"], input=line.split()[-1] + "\n", text=True,
-                               stdout=subprocess.PIPE, check=True).stdout
-        if "A: " not in shown:
-            fail("a path without its service:", shown)
+    subprocess.run([CPT, "import", "paths.jsonl", "-o", "paths.cptlog"], check=True)
+    shown = subprocess.run([CPT, "log", "--json", "paths.cptlog"], stdout=subprocess.PIPE,
+                           text=True, check=True).stdout
+    records = [json.loads(line) for line in shown.splitlines()]
+    if len(records) != len(lines):
+        fail(len(lines), "lines are", len(records), "records")
+    for line, record in zip(lines, records):
+        check_record(line, record)
     print("nginx asked for and recorded the paths of %d of %d requests" % (len(lines), count))
 
 
