@@ -217,9 +217,8 @@ static void test_queue_lanes(void)
     cpt_queue_executor_free(queue);
 }
 
-/* A bound begins with the turn, so it may be shorter than the queue and still lets
- * pass those that come later; and what is due later is later, though its bound is
- * shorter. */
+/* A bound begins with the turn, so it may be shorter than the queue and still lets pass
+ * those that come later. Of works that are due the first to have come is first. */
 static void check_turns(uint64_t a_ns, uint64_t b_ns, const char *wanted)
 {
     struct cpt_executor *queue = make_queue(NULL);
