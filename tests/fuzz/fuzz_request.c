@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
  * fuzz_request.c - any bytes as a request: verb, path, query, a header's name and
- * value, each on a line; what is left is a cookie
+ * value, which is slack, too, each on a line; what is left is a cookie
  *
  * The method reads everything and sends all of it back. There is exactly one answer;
  * what a method reads is not longer than what came, and has no NUL; what may be sent
@@ -15,6 +15,8 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define SLACK_NS_MAX UINT64_C(86400000000000) /* a day */
 
 static unsigned answer_count;
 
@@ -52,6 +54,7 @@ static cpt_status answer(struct cpt_task *task)
     struct cpt_field field = {{NULL, 0}, {NULL, 0}};
     size_t position = 0;
 
+    must(cpt_task_slack_ns(task) <= SLACK_NS_MAX);
     for (size_t i = 0; i < request->parameter_count; i++) {
         check_value(request->parameters[i].value, request->method.bytes);
         send_back(task, reply, request->parameters[i].value);
@@ -111,8 +114,11 @@ static struct cpt_service *service_of_all(void)
     static struct cpt_service *service;
 
     if (service == NULL) {
-        const struct cpt_service_options options = {
-            .struct_bytes = sizeof options, .name = "A", .probability = -1};
+        const struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                                    .name = "A",
+                                                    .role = CPT_ROLE_INNER,
+                                                    .probability = -1,
+                                                    .slack_wait_ns_max = 1000000};
         struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
 
         service = cpt_service_new(&options, NULL);
@@ -151,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     headers[0].name = line_of(&rest);
     headers[0].value = line_of(&rest);
     headers[1] = (struct cpt_field){cpt_bytes_of("Cookie"), rest};
+    inbound.slack = headers[0].value;
     answer_count = 0;
     cpt_service_serve(service_of_all(), &inbound, keep, NULL);
     must(answer_count == 1);

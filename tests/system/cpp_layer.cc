@@ -379,6 +379,8 @@ static void test_running_ends()
 
     graph.task("sleep", [](cpt::task task, const number &) -> cpt::step<text> {
         CHECK(!task.remaining());
+        task.set_slack(1s); /* of no effect, as there is one lane */
+        CHECK(task.slack() == 0s);
         CHECK(!task.is_cancelled());
         has_begun = true;
         return task.await(task.sleep("long", 1000s),
@@ -610,6 +612,7 @@ struct wire {
     std::string asked;
     unsigned http_status = 200;
     bool is_idempotent = false;
+    uint64_t slack_ns = 0;
 };
 
 static void send(cpt_transport *transport, cpt_transport_call *call)
@@ -625,6 +628,7 @@ static void send(cpt_transport *transport, cpt_transport_call *call)
                      std::string(cpt::text(call->headers[i].value));
     }
     to->is_idempotent = call->is_idempotent != 0;
+    to->slack_ns = call->slack_ns;
     reply.http_status = to->http_status;
     reply.body = cpt::bytes(std::string_view("a\0b", 3));
     reply.headers = fields;
@@ -736,10 +740,11 @@ static void test_calls()
     asked_twice.call(
         "plain", plain,
         [](cpt::call_request &request, const number &n) {
-            request.idempotent(n.n == 1).body("q");
+            request.idempotent(n.n == 1).slack(3ms).body("q");
         },
         [](const auto &) { return text{"x"}; });
     CHECK(cpt::plan(asked_twice).run({2}) && !net.is_idempotent);
+    CHECK(net.slack_ns == 3000000);
     CHECK(cpt::plan(asked_twice).run({1}) && net.is_idempotent);
 
     cpt::graph<number, text> by_hand("A");
