@@ -149,6 +149,22 @@ static uint32_t occurrence_of(const struct cpt_dag_recorded *recorded, size_t no
     return recorded->lines[recorded->node_lines[node]].occurrence;
 }
 
+/* Sorts @spans, and of those that overlap gives the first one the time. */
+static void cut_overlaps(struct cpt_busy_span **spans, size_t count)
+{
+    uint64_t until_ns = 0;
+
+    qsort(spans, count, sizeof(void *), by_begin);
+    for (size_t i = 0; i < count; i++) {
+        struct cpt_busy_span *span = spans[i];
+
+        if (span->begin_ns < until_ns) {
+            span->begin_ns = until_ns < span->end_ns ? until_ns : span->end_ns;
+        }
+        until_ns = span->end_ns > until_ns ? span->end_ns : until_ns;
+    }
+}
+
 /* Where nodes of one occurrence overlap, the first one has the time. Its nodes have
  * consecutive numbers; @order is scratch. */
 static void count_once(const struct cpt_dag_recorded *recorded,
@@ -159,7 +175,6 @@ static void count_once(const struct cpt_dag_recorded *recorded,
 
     for (size_t i = 0; i < count; i = end) {
         const uint32_t occurrence = occurrence_of(recorded, i);
-        uint64_t until_ns = 0;
 
         for (end = i; end < count && occurrence_of(recorded, end) == occurrence;
              end++) {
@@ -168,14 +183,7 @@ static void count_once(const struct cpt_dag_recorded *recorded,
         if (occurrence == 0) {
             continue;
         }
-        qsort(&order[i], end - i, sizeof(void *), by_begin);
-        for (size_t k = i; k < end; k++) {
-            if (order[k]->begin_ns < until_ns) {
-                order[k]->begin_ns =
-                    until_ns < order[k]->end_ns ? until_ns : order[k]->end_ns;
-            }
-            until_ns = order[k]->end_ns > until_ns ? order[k]->end_ns : until_ns;
-        }
+        cut_overlaps(&order[i], end - i);
     }
 }
 

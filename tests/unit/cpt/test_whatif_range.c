@@ -150,7 +150,7 @@ static struct cpt_whatif *whatif_of(const struct cpt_doubt *doubt)
 static cpt_status range_of(const struct cpt_whatif *whatif, const char *const *texts,
                            size_t count, double *low_ns, double *high_ns)
 {
-    struct cpt_whatif_term terms[SERVICES];
+    struct cpt_whatif_term terms[SERVICES] = {{0}};
     struct cpt_whatif_plan *plan = NULL;
     cpt_status status = CPT_OK;
 

@@ -16,7 +16,7 @@ static void expect(const char *name, size_t bytes, int is_forwarding)
     const struct cpt_bytes given = {name, bytes};
 
     if (cpt_header_is_forwarding(given) != is_forwarding) {
-        (void)fprintf(stderr, "'%.*s'\n", (int)bytes, name);
+        (void)fprintf(stderr, "'%.*s'\n", (int)bytes, bytes != 0 ? name : "");
         CU_FAIL("a wrong verdict");
     }
 }
