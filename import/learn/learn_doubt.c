@@ -209,7 +209,8 @@ void cpti_learn_doubt_walk(struct cpti_learn *learn, const struct cpti_making *m
                       ? at_ns - behind_ns
                       : 0,
                   false);
-        if (i < count && !making->calls[starts[i]].is_beside) {
+        if (i < count && !making->calls[starts[i]].is_beside &&
+            at_ns <= visit->trace.response_ns) {
             behind = starts[i];
             behind_ns = at_ns;
         }

@@ -21,9 +21,10 @@ static uint32_t place_of(const struct learn_node *node, size_t event)
     return event < node->count ? node->calls[event].place : 0;
 }
 
-/* The call that @event comes behind. A timer began with the first attempt, also if that
- * lost; all other events come behind what no timer started. */
-static uint32_t find_behind(const struct learn_node *node, size_t event)
+/* The call that @event, at @at_ns, comes behind. A timer began with the first attempt,
+ * also if that lost; all other events come behind what no timer started. A node whose
+ * end was cut may have begun calls later than that. */
+static uint32_t find_behind(const struct learn_node *node, size_t event, uint64_t at_ns)
 {
     if (event < node->count && node->calls[event].is_timed) {
         return node->calls[event].before;
@@ -31,7 +32,7 @@ static uint32_t find_behind(const struct learn_node *node, size_t event)
     for (size_t i = event; i-- > 0 && event - i <= LEARN_NEAR_MAX;) {
         const struct learn_call *call = &node->calls[i];
 
-        if (!call->is_lost && !call->is_timed &&
+        if (!call->is_lost && !call->is_timed && call->start_ns <= at_ns &&
             cpti_learn_starts_before(node->class, call->place, place_of(node, event))) {
             return (uint32_t)i;
         }
@@ -181,13 +182,14 @@ cpt_status cpti_learn_events(struct cpti_learn *learn)
     node->held_count = 0;
     for (size_t i = 0; i <= node->count && status == CPT_OK; i++) {
         struct learn_event *event = &node->events[i];
-        const uint32_t behind = find_behind(node, i);
+        const uint64_t at_ns = i < node->count ? node->calls[i].start_ns : node->end_ns;
+        const uint32_t behind = find_behind(node, i, at_ns);
 
-        *event = (struct learn_event){
-            .at_ns = i < node->count ? node->calls[i].start_ns : node->end_ns,
-            .behind = behind,
-            .behind_ns =
-                behind != LEARN_NONE ? node->calls[behind].start_ns : node->begin_ns};
+        *event = (struct learn_event){.at_ns = at_ns,
+                                      .behind = behind,
+                                      .behind_ns = behind != LEARN_NONE
+                                                       ? node->calls[behind].start_ns
+                                                       : node->begin_ns};
         event->held_at = (uint32_t)node->held_count;
         if (i == node->count || !node->calls[i].is_timed) {
             status = find_held(learn, i);

@@ -363,20 +363,24 @@ static bool is_recorded(const struct request *request, const struct seen *seen,
     return starts == 0;
 }
 
+/* Systems that were not as they should: calls begun behind an end that was cut. */
+static const uint64_t kept_states[] = {16275595089194864303U, 16953975657086897634U};
+enum { KEPT = sizeof kept_states / sizeof kept_states[0] };
+
 static void test_systems(void)
 {
     struct test_random random = {test_random_seed("learnt systems")};
     unsigned failed = 0;
     unsigned whole_count = 0;
 
-    for (int i = 0; i < CASES && failed < 3; i++) {
+    for (int i = 0; i < CASES + KEPT && failed < 3; i++) {
         static struct request requests[TRACES];
         static struct seen seen[TRACES];
         static struct seen again[TRACES];
         struct cpti_spans_cut cuts[TRACES] = {{0, 0}};
         struct cpti_spans_cut other_cuts[TRACES] = {{0, 0}};
 
-        random.state = test_random_next(&random);
+        random.state = i < CASES ? test_random_next(&random) : kept_states[i - CASES];
         make(requests, &random);
         see_all(requests, 1, false, seen, cuts);
         see_all(requests, 7, true, again, other_cuts);
