@@ -40,16 +40,6 @@ static int refuse_pipe(const char *path, const char *percentile)
 
 /* --- The fold --- */
 
-static enum cpti_selected selects(struct cpti_selection *selection,
-                                  const struct cpt_record *record)
-{
-    const enum cpti_selected selected = cpti_selection_counts(selection, record);
-
-    return selected == CPTI_SELECTED && selection->scratch.is_decoded < 0
-               ? CPTI_NOT_SELECTED
-               : selected;
-}
-
 static enum cpti_needs needs(void *context, struct cpti_request *request)
 {
     (void)context;
@@ -162,7 +152,7 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
         }
         folds[stream.fold_count] =
             (struct cpti_fold){.selection = selections[i],
-                               .selects = selects,
+                               .selects = cpti_selection_population,
                                .weigh = cpti_selection_weight,
                                .needs = needs,
                                .take = take,

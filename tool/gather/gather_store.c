@@ -71,6 +71,16 @@ static int exit_of(const struct database *database, cpt_status status)
     return cpti_store_exit_status(database->address, status, &database->error);
 }
 
+/* Whether the record of @row counts; in a database also one of an event log. */
+static enum cpti_selected select_row(const struct database *database,
+                                     const struct cpti_store_row *row)
+{
+    const enum cpti_selected selected =
+        cpti_selection_counts(database->selection, row->record);
+
+    return selected == CPTI_EVENTS_EXCLUDED ? CPTI_SELECTED : selected;
+}
+
 /* --- Survey --- */
 
 /* What the database has. */
@@ -137,9 +147,7 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
     struct found *found = context;
     const uint64_t weight =
         cpti_question_weight(&found->database->asked->question, row);
-    const enum cpti_selected selected =
-        cpti_selection_counts(found->database->selection, row->record);
-
+    const enum cpti_selected selected = select_row(found->database, row);
     struct cpti_fold_counts left = {0};
 
     found->rest_count++;
@@ -165,8 +173,7 @@ static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
         cpti_question_weight(&found->database->asked->question, row);
     cpt_status status;
 
-    if (weight == 0 || cpti_selection_counts(found->database->selection, row->record) !=
-                           CPTI_SELECTED) {
+    if (weight == 0 || select_row(found->database, row) != CPTI_SELECTED) {
         return CPT_OK;
     }
     status = add_row(found, row, weight);
@@ -302,8 +309,7 @@ static cpt_status meet_rest_place(void *context, const struct cpti_store_row *ro
     struct drawing *drawing = context;
     struct cpti_store_place place = {.ordinal = row->ordinal, .pick = row->pick};
 
-    if (cpti_selection_counts(drawing->database->selection, row->record) !=
-            CPTI_SELECTED ||
+    if (select_row(drawing->database, row) != CPTI_SELECTED ||
         cpti_question_weight(&drawing->database->asked->question, row) == 0) {
         return CPT_OK;
     }
@@ -629,8 +635,8 @@ static cpt_status meet_rest_latency(void *context, const struct cpti_store_row *
     const uint64_t weight =
         cpti_question_weight(&resting->database->asked->question, row);
 
-    if (weight == 0 ||
-        !cpti_selection_is_population(resting->database->selection, row->record)) {
+    if (weight == 0 || select_row(resting->database, row) != CPTI_SELECTED ||
+        resting->database->selection->scratch.is_decoded < 0) {
         return CPT_OK;
     }
     return cpti_population_add(resting->population,

@@ -392,11 +392,14 @@ bool cpti_selection_may_count(const struct cpti_selection *selection,
              cpti_selection_enters(selection, record->service)));
 }
 
-bool cpti_selection_is_population(struct cpti_selection *selection,
-                                  const struct cpt_record *record)
+enum cpti_selected cpti_selection_population(struct cpti_selection *selection,
+                                             const struct cpt_record *record)
 {
-    return cpti_selection_counts(selection, record) == CPTI_SELECTED &&
-           selection->scratch.is_decoded >= 0;
+    const enum cpti_selected selected = cpti_selection_counts(selection, record);
+
+    return selected == CPTI_SELECTED && selection->scratch.is_decoded < 0
+               ? CPTI_NOT_SELECTED
+               : selected;
 }
 
 /* --- Blocks, by an index --- */

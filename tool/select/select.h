@@ -127,8 +127,8 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
 
 /* The same in a first pass, for which cpti_expression_link() has left out the terms
  * with percentiles: whether the percentiles are taken of @record. */
-bool cpti_selection_is_population(struct cpti_selection *selection,
-                                  const struct cpt_record *record);
+enum cpti_selected cpti_selection_population(struct cpti_selection *selection,
+                                             const struct cpt_record *record);
 
 /* Whether @record is one of the requests that the terms of the selection choose from:
  * what they would be if there were none. */

@@ -136,7 +136,8 @@ static void test_fragments(void)
     record.attributes = &fragment;
     record.attribute_count = 1;
     CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_FRAGMENT_EXCLUDED);
-    CU_ASSERT_FALSE(cpti_selection_is_population(&selection, &record));
+    CU_ASSERT_EQUAL(cpti_selection_population(&selection, &record),
+                    CPTI_FRAGMENT_EXCLUDED);
     CU_ASSERT_FALSE(cpti_selection_is_narrow(&selection));
     selection.includes_fragments = true;
     CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_SELECTED);
