@@ -115,92 +115,94 @@ static struct cpt_bytes service_text(const struct cpti_requests *requests,
                         : cpt_bytes_of("unknown");
 }
 
-/* The name "service: a→b". */
-static struct cpt_bytes name_pair(const struct cpti_requests *requests,
-                                  uint32_t service, uint32_t a, uint32_t b,
-                                  char text[4 * CPT_NAME_BYTES_MAX])
-{
-    const struct cpt_bytes names[] = {service_text(requests, service),
-                                      cpti_requests_text(requests, CPTI_NAMES_KIND, a),
-                                      cpti_requests_text(requests, CPTI_NAMES_KIND, b)};
-
-    (void)snprintf(text, 4 * CPT_NAME_BYTES_MAX, "%.*s: %.*s→%.*s", (int)names[0].bytes,
-                   names[0].data, (int)names[1].bytes, names[1].data,
-                   (int)names[2].bytes, names[2].data);
-    return cpt_bytes_of(text);
-}
-
-/* A service of the request. */
+/* A service that has the request, or waits for one above it. */
 struct place {
     uint32_t service;
-    uint32_t first; /* its first line */
     uint32_t frame;
 };
 
-enum {
-    PLACES_MAX = 1024 /* services of a request; those behind hang below the last */
-};
+enum { PLACES_MAX = 256 /* deeper ones count as the last */ };
 
 struct order_path {
     const struct cpti_requests *requests;
     const struct cpti_request *request;
     struct cpt_path *path;
-    struct place places[PLACES_MAX];
-    size_t place_count;
+    struct place stack[PLACES_MAX];
+    size_t depth;
 };
 
-/* The place of the service of line @number, which is added below @above if it is
- * new. */
-static cpt_status find_place(struct order_path *order, uint32_t number,
-                             const struct place *above, struct place **place)
+/* Puts the service of line @number on the stack, with a frame that is called after that
+ * line. */
+static cpt_status push(struct order_path *order, uint32_t number)
 {
     const struct cpti_line *line = &order->request->lines[number];
-    const struct cpt_bytes names[] = {
-        service_text(order->requests, line->service),
-        cpti_requests_text(order->requests, CPTI_NAMES_KIND, line->kind)};
+    const struct cpt_bytes service = service_text(order->requests, line->service);
+    const struct cpt_bytes name =
+        cpti_requests_text(order->requests, CPTI_NAMES_KIND, line->kind);
+    const uint32_t above =
+        order->depth > 0 ? order->stack[order->depth - 1].frame : CPT_FRAME_NONE;
+    struct place *place = NULL;
     char text[3 * CPT_NAME_BYTES_MAX];
 
-    for (size_t i = order->place_count; i > 0; i--) {
-        *place = &order->places[i - 1];
-        if ((*place)->service == line->service) {
-            return CPT_OK;
-        }
-    }
-    if (order->place_count == PLACES_MAX) {
-        *place = &order->places[PLACES_MAX - 1];
+    if (order->depth == PLACES_MAX) {
         return CPT_OK;
     }
-    *place = &order->places[order->place_count++];
-    **place = (struct place){.service = line->service, .first = number};
-    (void)snprintf(text, sizeof text, "%.*s: %.*s", (int)names[0].bytes, names[0].data,
-                   (int)names[1].bytes, names[1].data);
-    return cpt_path_frame_add(order->path,
-                              above != NULL ? above->frame : CPT_FRAME_NONE,
-                              cpt_bytes_of(text), CPT_KIND_WORK, &(*place)->frame);
+    place = &order->stack[order->depth++];
+    place->service = line->service;
+    (void)snprintf(text, sizeof text, "%.*s: %.*s", (int)service.bytes, service.data,
+                   (int)name.bytes, name.data);
+    return cpt_path_frame_add(order->path, above, cpt_bytes_of(text), CPT_KIND_WORK,
+                              &place->frame);
 }
 
-/* Appends the time from line @number - 1, of @before, to line @number, of @after. */
+/* Appends the time up to line @number, below @above: work of its service, or a gap. */
 static cpt_status append_step(struct order_path *order, uint32_t number,
-                              const struct place *before, const struct place *after)
+                              const struct place *above, unsigned kind)
 {
-    const struct cpti_line *a = &order->request->lines[number - 1];
-    const struct cpti_line *b = &order->request->lines[number];
-    const struct place *caller = before->first <= after->first ? before : after;
-    const struct place *callee = caller == before ? after : before;
-    const unsigned kind = before == after ? CPT_KIND_WORK : CPT_KIND_GAP;
+    const struct cpti_line *lines = order->request->lines + number - 1;
+    const int64_t ns = lines[1].begin_ns - lines[0].begin_ns;
+    const struct cpt_bytes service = service_text(order->requests, above->service);
+    const struct cpt_bytes names[] = {
+        cpti_requests_text(order->requests, CPTI_NAMES_KIND, lines[0].kind),
+        cpti_requests_text(order->requests, CPTI_NAMES_KIND, lines[1].kind)};
     char text[4 * CPT_NAME_BYTES_MAX];
     uint32_t frame = 0;
-    cpt_status status;
+    cpt_status status = CPT_OK;
 
-    if (b->begin_ns <= a->begin_ns) {
+    if (ns <= 0) {
         return CPT_OK; /* at one time */
     }
-    status = cpt_path_frame_add(
-        order->path, caller->frame,
-        name_pair(order->requests, callee->service, a->kind, b->kind, text), kind,
-        &frame);
-    return status == CPT_OK ? cpt_path_append_ns(order->path, frame,
-                                                 (uint64_t)(b->begin_ns - a->begin_ns))
+    (void)snprintf(text, sizeof text, "%.*s%s%.*s→%.*s",
+                   kind == CPT_KIND_WORK ? (int)service.bytes : 0, service.data,
+                   kind == CPT_KIND_WORK ? ": " : "", (int)names[0].bytes,
+                   names[0].data, (int)names[1].bytes, names[1].data);
+    status =
+        cpt_path_frame_add(order->path, above->frame, cpt_bytes_of(text), kind, &frame);
+    return status == CPT_OK ? cpt_path_append_ns(order->path, frame, (uint64_t)ns)
+                            : status;
+}
+
+/* Goes on to line @number: to its service, from that of the line before. */
+static cpt_status step(struct order_path *order, uint32_t number)
+{
+    const struct cpti_line *line = &order->request->lines[number];
+    const struct place callee = order->stack[order->depth - 1];
+    size_t place = order->depth;
+    cpt_status status = CPT_OK;
+
+    if (callee.service == line->service) {
+        return append_step(order, number, &callee, CPT_KIND_WORK);
+    }
+    while (place > 0 && order->stack[place - 1].service != line->service) {
+        place--;
+    }
+    if (place > 0) {
+        order->depth = place;
+        return append_step(order, number, &callee, CPT_KIND_GAP);
+    }
+    status = push(order, number);
+    return status == CPT_OK ? append_step(order, number,
+                                          &order->stack[order->depth - 1], CPT_KIND_GAP)
                             : status;
 }
 
@@ -209,18 +211,11 @@ cpt_status cpti_order_path(const struct cpti_requests *requests,
 {
     struct order_path order = {.requests = requests, .request = request, .path = path};
     const size_t lines = awaited(request);
-    struct place *before = NULL;
-    cpt_status status = find_place(&order, 0, NULL, &before);
+    cpt_status status = push(&order, 0);
 
     cpt_path_flags_add(path, CPT_PATH_APPROXIMATE);
     for (uint32_t i = 1; status == CPT_OK && i < lines; i++) {
-        struct place *after = NULL;
-
-        status = find_place(&order, i, before, &after);
-        if (status == CPT_OK) {
-            status = append_step(&order, i, before, after);
-        }
-        before = after;
+        status = step(&order, i);
     }
     return status;
 }

@@ -30,9 +30,10 @@ size_t cpti_order_spans(const struct cpti_request *request, uint32_t *stack,
                         struct cpti_inferred_span *spans);
 
 /* Appends the path of @request to @path, which is empty. Its sum is the time from the
- * first line to the last one of the entry. A segment is a frame "service: a→b" below
- * that of its service; a gap is a frame of CPT_KIND_GAP below the caller, the one of
- * both services whose first line is earlier, with the name "callee: a→b".
+ * first line to the last one of the entry. The frame of a visit is called after its
+ * first line, and hangs below that of its caller; the time between two of its lines is
+ * a frame "service: a→b" below it. The time between lines of two services is a frame
+ * "a→b" of CPT_KIND_GAP below the visit of the callee.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error, discard @path. */
 cpt_status cpti_order_path(const struct cpti_requests *requests,

@@ -14,6 +14,7 @@
 #include "tool/base/amounts.h"
 #include "tool/table/capped.h"
 #include "tool/base/folders.h"
+#include "tool/base/names.h"
 #include "tool/base/output.h"
 #include "tool/culprit/culprit.h"
 #include "tool/culprit/culprit_kind.h"
@@ -51,6 +52,7 @@ struct culprit_command {
     uint64_t unclustered;             /* requests without a value of it */
     struct cpti_nested_keys *nested;
     double chances[2][2]; /* by side: with which records were kept, least, most */
+    uint64_t without_callers[2]; /* requests, from lines of callees alone */
     enum cpti_culprit_side side; /* of the sample that is being added */
     uint64_t refused_count;      /* requests beyond the limits of a comparison */
     uint64_t rows_max;
@@ -136,6 +138,22 @@ static int meet_sampled(void *context, const struct cpti_request *request)
     return cpti_status_exit(status);
 }
 
+/* Whether @record was made from lines of callees alone. */
+static bool lacks_callers(const struct cpt_record *record)
+{
+    const struct cpt_attribute *events =
+        cpt_record_attribute(record, cpt_bytes_of(CPTI_EVENTS_ATTRIBUTE));
+
+    return events != NULL && events->type == CPT_ATTRIBUTE_TEXT &&
+           cpt_bytes_equal(events->value.text, cpt_bytes_of("servers"));
+}
+
+/* Whether most requests of a set were. */
+static bool most_lack_callers(const struct culprit_command *command, unsigned side)
+{
+    return 2 * command->without_callers[side] > command->sets[side].fold.sample.count;
+}
+
 /* A cpti_sampled_fn: whether a record has all visits, and how likely it was kept. */
 static int look_for_visits(void *context, const struct cpti_request *request)
 {
@@ -144,6 +162,7 @@ static int look_for_visits(void *context, const struct cpti_request *request)
     double *chances = command->chances[command->side];
 
     command->sets[command->side].visits_count += cpti_visits_has(record);
+    command->without_callers[command->side] += lacks_callers(record);
     chances[0] = fmin(chances[0], record->probability);
     chances[1] = fmax(chances[1], record->probability);
     return CPTI_EXIT_DONE;
@@ -167,6 +186,7 @@ static int add_samples(struct culprit_command *command)
     for (unsigned i = 0; i < 2; i++) {
         command->side = (enum cpti_culprit_side)i;
         command->sets[i].visits_count = 0;
+        command->without_callers[i] = 0;
         command->sets[i].damaged_count = 0;
         command->chances[i][0] = 1;
         command->chances[i][1] = 0;
@@ -176,6 +196,9 @@ static int add_samples(struct culprit_command *command)
     }
     if (has_visits(command)) {
         cpti_culprit_has_all_visits(command->culprit);
+    }
+    if (most_lack_callers(command, 0) || most_lack_callers(command, 1)) {
+        cpti_culprit_lacks_callers(command->culprit);
     }
     if (command->key == NULL && has_visits(command) &&
         are_kept_alike(command->chances)) {
@@ -309,6 +332,20 @@ static void tell_visits(const struct culprit_command *command)
     }
 }
 
+/* Tells that lines of callers are missing, so that nothing is sure. */
+static void tell_callers(const struct culprit_command *command)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (most_lack_callers(command, i)) {
+            cpti_warn("%s: %" PRIu64 " of %zu requests are known from lines of callees "
+                      "alone: the way to a callee looks like work of its caller, so "
+                      "nothing is sure" CPTI_HINT "log the calls, too",
+                      command->sets[i].what, command->without_callers[i],
+                      command->sets[i].fold.sample.count);
+        }
+    }
+}
+
 /* Tells who is not sure, as requests enter by other operations. */
 static void tell_mix(const struct cpti_culprit *culprit)
 {
@@ -364,6 +401,7 @@ static int show(struct culprit_command *command)
     }
     tell_missing(command);
     tell_visits(command);
+    tell_callers(command);
     tell_mix(culprit);
     if (command->key != NULL && count == 1) {
         cpti_warn("'%s' has one value in both sets, and no other to compare it with",

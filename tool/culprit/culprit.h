@@ -159,6 +159,10 @@ void cpti_culprit_free(struct cpti_culprit *culprit);
  * that none of them is missing. Before the first one is added. */
 void cpti_culprit_has_all_visits(struct cpti_culprit *culprit);
 
+/* Says that calls of the requests lack the side of their caller, so that time on the
+ * way to a callee looks like the caller's own: then nothing is sure. */
+void cpti_culprit_lacks_callers(struct cpti_culprit *culprit);
+
 /* Says that structure is compared, too (culprit_structure.h). Before the first one is
  * added, and only with all visits. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_culprit_compare_structure(struct cpti_culprit *culprit);

@@ -442,6 +442,21 @@ cpt_status cpti_culprit_doubt_presence(struct cpti_culprit *culprit, uint32_t nu
     return CPT_OK;
 }
 
+/* --- Calls without the side of their caller --- */
+
+/* Culprits only stand out. */
+static void doubt_all(struct cpti_culprit *culprit)
+{
+    for (uint32_t i = 0; i < culprit->model.suspect_count; i++) {
+        struct cpti_suspect *suspect = &culprit->suspects[i];
+
+        suspect->stands_out |= suspect->is_culprit;
+        suspect->is_culprit = false;
+    }
+    culprit->culprit_count = 0;
+    culprit->verdict = CPTI_VERDICT_UNSURE;
+}
+
 /* --- All of it --- */
 
 cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit)
@@ -470,6 +485,10 @@ cpt_status cpti_culprit_doubt(struct cpti_culprit *culprit)
     if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE &&
         culprit->by != CPTI_CULPRIT_BY_NAME && culprit->by != CPTI_CULPRIT_BY_EDGE) {
         doubt_edges(culprit);
+    }
+    if (status == CPT_OK && culprit->verdict == CPTI_VERDICT_SURE &&
+        culprit->lacks_callers) {
+        doubt_all(culprit);
     }
     cpt_alloc_free(alloc, doubting.mates);
     cpt_alloc_free(alloc, doubting.queue);

@@ -151,6 +151,7 @@ struct cpti_culprit_model {
     size_t call_count;
     struct cpti_culprit_cells sets[2];
     double c;
+    bool has_gaps; /* time between services has a part of the callee's own */
 };
 
 /* Whether a frame became slower in every sample, or in some of them. */
@@ -218,6 +219,7 @@ struct cpti_culprit {
     bool are_concurrent;
     bool has_clusters;
     uint64_t cluster;                 /* of the request that is added next */
+    bool lacks_callers;               /* calls have the side of the callee alone */
     bool has_all_visits;              /* samples are not only of visits on the path */
     struct cpti_structure *structure; /* NULL: it is not compared */
 };

@@ -17,6 +17,9 @@
 /* What a restriction of a hypothesis leaves of its score. */
 static const double restricted = 0.9;
 
+/* What a gap is worth for its caller: of equal scores, the callee's is the larger. */
+static const double slightly_less = 1 - 1e-6;
+
 /* As many calls are worth as much as what is believed before: no change. */
 static const double calls_before = 2.5;
 
@@ -163,6 +166,7 @@ static void score_frame(const struct cpti_culprit_model *model,
 static void add_frames(const struct cpti_culprit_model *model, int manner,
                        struct cpti_culprit_scores *scores)
 {
+    const double of_caller = model->has_gaps ? slightly_less : 1;
     double *totals = scores->totals[manner];
 
     memset(totals, 0, model->suspect_count * sizeof *totals);
@@ -172,7 +176,7 @@ static void add_frames(const struct cpti_culprit_model *model, int manner,
 
         if (cpti_culprit_counts(frame)) {
             totals[frame->to] += l;
-            totals[frame->from] += frame->from != frame->to ? l : 0;
+            totals[frame->from] += frame->from != frame->to ? of_caller * l : 0;
         }
     }
 }

@@ -44,6 +44,11 @@ void cpti_culprit_free(struct cpti_culprit *culprit)
     cpt_alloc_free(culprit->alloc, culprit);
 }
 
+void cpti_culprit_lacks_callers(struct cpti_culprit *culprit)
+{
+    culprit->lacks_callers = true;
+}
+
 void cpti_culprit_has_all_visits(struct cpti_culprit *culprit)
 {
     culprit->has_all_visits = true;

@@ -125,7 +125,8 @@ static bool is_of_caller(unsigned kind)
 {
     return kind == CPT_KIND_NETWORK || kind == CPT_KIND_BLIND_SPOT ||
            kind == CPT_KIND_TIMEOUT || kind == CPT_KIND_BACKOFF ||
-           kind == CPT_KIND_HEDGE_WAIT || kind == CPT_KIND_FLOW_CONTROL;
+           kind == CPT_KIND_HEDGE_WAIT || kind == CPT_KIND_FLOW_CONTROL ||
+           kind == CPT_KIND_GAP;
 }
 
 /* Finds out of which visit frame @index is, or of which call. */
@@ -382,6 +383,8 @@ static cpt_status take_segments(struct cpti_culprit *culprit,
             if (cpt_path_frame(path, segment->frame)->kind == CPT_KIND_BLIND_SPOT) {
                 scratch->met[root] |= IS_BLIND;
             }
+            culprit->model.has_gaps |=
+                cpt_path_frame(path, segment->frame)->kind == CPT_KIND_GAP;
         } else {
             scratch->self_ns[root] += segment->duration_ns;
             scratch->met[root] |= HAS_SELF;

@@ -116,14 +116,18 @@ static void test_points(void)
 {
     expect_points("A a 0, A b 5", "A -1 0-5; [A: a→b=5<A: a]");
     expect_points("A a 0, B x 3, B y 7, A b 9",
-                  "A -1 0-9;A! 0 0-9;B 1 3-7; [B: a→x?3<A: a] [B: x→y=4<B: x] "
-                  "[B: y→b?2<A: a]");
+                  "A -1 0-9;A! 0 0-9;B 1 3-7; [a→x?3<B: x] [B: x→y=4<B: x] "
+                  "[y→b?2<B: x]");
     /* what comes after the last line of the entry was not waited for */
     expect_points("A a 0, A b 5, B x 6, B y 9", "A -1 0-5; [A: a→b=5<A: a]");
     /* two calls deep; the inner one ends with its callee */
     expect_points("A a 0, B x 1, C p 2, C q 5, A b 9",
-                  "A -1 0-9;A! 0 0-9;B 1 1-5;B! 2 1-5;C 3 2-5; [B: a→x?1<A: a] "
-                  "[C: x→p?1<B: x] [C: p→q=3<C: p] [C: q→b?4<A: a]");
+                  "A -1 0-9;A! 0 0-9;B 1 1-5;B! 2 1-5;C 3 2-5; [a→x?1<B: x] "
+                  "[x→p?1<C: p] [C: p→q=3<C: p] [q→b?4<C: p]");
+    /* a second visit has a frame of its own */
+    expect_points("A a 0, B x 1, A b 2, B y 4, A c 8",
+                  "A -1 0-8;A! 0 0-2;B 1 1-1;A! 0 2-8;B 3 4-4; [a→x?1<B: x] "
+                  "[x→b?1<B: x] [b→y?2<B: y] [y→c?4<B: y]");
     /* one line alone, and lines at one time */
     expect_points("A a 0", "A -1 0-0;");
     expect_points("A a 0, A b 0, A c 2", "A -1 0-2; [A: b→c=2<A: a]");
