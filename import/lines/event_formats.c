@@ -42,7 +42,7 @@ const struct cpti_format cpti_formats[] = {
      "(?<timers>[-+\\d]+/[-+\\d]+/[-+\\d]+/[-+\\d]+/[-+\\d]+) -?\\d+ [-+\\d]+ \\S+ "
      "\\S+ "
      "\\S{4} \\S+ \\d+/\\d+ (?:\\{(?<id>[0-9a-fA-F-]{16,})\\} )?(?:\\{[^}]*\\} "
-     ")*" OF_URL "(?: id=(?<id>\\S+))?$; begin %d/%b/%Y:%H:%M:%S.%L; role server"},
+     ")*" OF_URL "(?: id=(?<id>\\S*))?$; begin %d/%b/%Y:%H:%M:%S.%L; role server"},
     /* the text formats of Envoy and, with what it was for, of Istio */
     {"envoy",
      "regex ^\\[(?<begin>[^\\]]+)\\] \"(?<method>\\S+) (?<url>\\S+) [^\"]*\" \\d+ \\S+ "
