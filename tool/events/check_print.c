@@ -13,7 +13,6 @@
 #include "tool/base/output.h"
 #include "tool/events/event_advice.h"
 #include "tool/events/event_check.h"
-#include "tool/events/event_sources.h"
 #include "tool/table/sheet.h"
 
 #include <inttypes.h>
@@ -116,7 +115,7 @@ enum { CLASS, METHOD, ORDER, COVER, GAPS };
 static struct cpti_cell kind_cell(const struct cpti_asked *asked,
                                   const struct cpti_check *check, uint32_t kind)
 {
-    const struct cpti_requests *requests = check->requests;
+    const struct cpti_requests *requests = check->input.requests;
     struct cpt_bytes service;
     struct cpt_bytes name;
 
@@ -141,7 +140,7 @@ static struct cpti_cell get_class(const struct cpti_asked *asked)
     case CLASS:
         return kind_cell(asked, asked->context, class->kind);
     case METHOD:
-        return cpti_cell_text(cpti_event_class_method(class));
+        return cpti_cell_text(cpti_event_method_word(cpti_event_class_method(class)));
     case ORDER:
         is_known = cpti_event_class_order(class, &share, pair);
         return cpti_cell_known(is_known, share);
@@ -178,7 +177,7 @@ static void put_gaps(const struct cpti_asked *asked, struct cpti_json *json)
 }
 
 static const struct cpti_column class_columns[] = {
-    {"entry", "entry", CPTI_NAME, get_class, CLASS, "the first line of these requests"},
+    {"entry", "entry", CPTI_NAME, get_class, CLASS, "of these requests"},
     {"requests", "requests", CPTI_COUNT, CPTI_OF(struct cpti_event_class, requests)},
     {"method", "method", CPTI_TEXT, get_class, METHOD,
      "calls: as of spans; servers: callers look slower than they are; points: order"},
@@ -277,7 +276,7 @@ static void print_gaps(const struct printed *printed,
     double share = 1;
     char ms[32];
 
-    if (strcmp(cpti_event_class_method(class), "points") != 0) {
+    if (cpti_event_class_method(class) != CPTI_EVENT_BY_POINTS) {
         return;
     }
     if (cpti_event_class_order(class, &share, pair) && share < 0.98) {
@@ -423,20 +422,22 @@ static int print(struct printed *printed)
 int cpti_events_check(const struct cpti_arguments *arguments)
 {
     static struct printed printed; /* large */
-    struct cpti_sources *sources = NULL;
     int status =
         cpti_view_read(arguments, &cpti_check_sources_relation, NULL, &printed.view);
 
-    status = CPTI_THEN(status, cpti_event_sources_read(arguments, &sources));
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_check_read(&printed.check, arguments, sources);
-        if (printed.check.source_count > 0 && printed.check.classes != NULL) {
-            status = cpti_exit_last(status, print(&printed));
-        } else if (status == CPTI_EXIT_DONE) {
-            status = cpti_failed("there is no event in the files");
-        }
-        cpti_check_end(&printed.check);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
-    cpti_sources_free(sources);
+    status = cpti_check_read(&printed.check, arguments);
+    if (printed.check.source_count > 0 && printed.check.classes != NULL) {
+        status = cpti_exit_last(status, print(&printed));
+        if (printed.check.traces != NULL) {
+            cpti_event_input_tell_clocks(&printed.check.input,
+                                         cpti_event_traces_clocks(printed.check.traces));
+        }
+    } else if (status == CPTI_EXIT_DONE) {
+        status = cpti_failed("there is no event in the files");
+    }
+    cpti_check_end(&printed.check);
     return status;
 }

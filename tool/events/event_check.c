@@ -3,26 +3,15 @@
 /* event_check.c - what lines of logs carry; see event_check.h */
 #include "tool/events/event_check.h"
 
-#include "tool/base/files.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
-#include "tool/base/private_file.h"
 #include "tool/events/event_advice.h"
 #include "import/lines/sources.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAMES_MAX = 256 /* of services, and of hosts, of a source */ };
-
-/* A file that is read. */
-struct reading {
-    struct cpti_check *check;
-    struct cpti_input input;
-    struct cpti_event_lines *lines;
-    struct cpti_check_source *source; /* NULL before its first event */
-};
 
 static void copy_text(char to[CPTI_CHECK_TEXT_BYTES], struct cpt_bytes text)
 {
@@ -43,18 +32,17 @@ static struct cpt_bytes end_of(const char *path)
     return cpt_bytes_of(slash != NULL ? slash + 1 : path);
 }
 
-/* The source of the file that is read; files of CSV are sources of their own. The last
- * one is for all that find no room. NULL without memory. */
-static struct cpti_check_source *source_of(struct reading *reading)
+/* The source of @path; files of CSV are sources of their own. The last one is for all
+ * that find no room. NULL without memory. */
+static struct cpti_check_source *source_of(struct cpti_check *check,
+                                           const struct cpti_event_lines *lines,
+                                           const char *path)
 {
-    struct cpti_check *check = reading->check;
-    const struct cpti_line_source *from = cpti_event_lines_source(reading->lines);
-    const struct cpt_bytes name =
-        from != NULL ? from->name : end_of(reading->input.path);
+    const struct cpti_line_source *from = cpti_event_lines_source(lines);
     struct cpti_check_source *source = NULL;
     char text[CPTI_CHECK_TEXT_BYTES];
 
-    copy_text(text, name);
+    copy_text(text, from != NULL ? from->name : end_of(path));
     for (size_t i = 0; i < check->source_count; i++) {
         if (strcmp(check->sources[i].name, text) == 0) {
             return &check->sources[i];
@@ -102,52 +90,38 @@ static void count_event(struct cpti_check_source *source,
     add_name(source->hosts, event->host);
 }
 
-static cpt_status add_event(struct reading *reading, const struct cpti_event *event)
+/* The `event` of a struct cpti_event_visitor. */
+static cpt_status visit_event(void *context, const struct cpti_event_lines *lines,
+                              const char *path, const struct cpti_event *event)
 {
-    if (reading->source == NULL) {
-        reading->source = source_of(reading);
-        if (reading->source == NULL) {
+    struct cpti_check *check = context;
+
+    if (check->current == NULL) {
+        check->current = source_of(check, lines, path);
+        if (check->current == NULL) {
             return CPT_NO_MEMORY;
         }
-        reading->check->inputs[event->input] =
-            (unsigned char)(reading->source - reading->check->sources);
+        check->inputs[event->input] = (unsigned char)(check->current - check->sources);
     }
-    count_event(reading->source, event);
-    return cpti_requests_add(reading->check->requests, event);
+    count_event(check->current, event);
+    return CPT_OK;
 }
 
-/* --- Files --- */
-
-static int read_events(struct reading *reading)
+/* The `end` of a struct cpti_event_visitor. */
+static void visit_end(void *context, const struct cpti_event_lines *lines,
+                      const char *path)
 {
-    struct cpt_error error = {0};
-    struct cpti_event event;
-    cpt_status status = CPT_OK;
+    struct cpti_check *check = context;
+    const struct cpti_event_lines_counts *counts = cpti_event_lines_counts(lines);
+    struct cpti_check_source *source = check->current;
 
-    while (status == CPT_OK) {
-        status = cpti_event_lines_next(reading->lines, &event, &error);
-        if (status == CPT_OK) {
-            status = add_event(reading, &event);
-            if (status != CPT_OK) {
-                return cpti_failed("the requests cannot be kept: %s",
-                                   status == CPT_IO ? strerror(errno)
-                                                    : cpt_status_sentence(status));
-            }
-        }
+    check->current = NULL;
+    if (source == NULL && cpti_event_lines_source(lines) != NULL) {
+        source = source_of(check, lines, path);
     }
-    return status == CPT_END
-               ? CPTI_EXIT_DONE
-               : cpti_failed_at(
-                     (struct cpti_at){.file = cpti_input_name(&reading->input)}, "%s",
-                     error.sentence[0] != '\0' ? error.sentence
-                                               : cpt_status_sentence(status));
-}
-
-static void add_counts(struct reading *reading, struct cpti_check_source *source)
-{
-    const struct cpti_event_lines_counts *counts =
-        cpti_event_lines_counts(reading->lines);
-
+    if (source == NULL) {
+        return; /* of CSV without an event, or of no source */
+    }
     source->files++;
     source->lines += counts->lines;
     source->unread += counts->unmatched + counts->with_nul + counts->without_utf8;
@@ -155,39 +129,9 @@ static void add_counts(struct reading *reading, struct cpti_check_source *source
     source->timeless += counts->timeless;
     if (source->unread_line == 0 && counts->unmatched > 0) {
         source->unread_line = counts->first_unmatched;
-        copy_text(source->unread_file, cpt_bytes_of(reading->input.path));
-        copy_text(source->unread_text, cpti_event_lines_unmatched(reading->lines));
+        copy_text(source->unread_file, cpt_bytes_of(path));
+        copy_text(source->unread_text, cpti_event_lines_unmatched(lines));
     }
-}
-
-static int read_file(struct cpti_check *check, struct cpti_sources *sources,
-                     const char *path, uint32_t number)
-{
-    struct reading reading = {.check = check};
-    const struct cpti_event_lines_options options = {.sources = sources,
-                                                     .read = cpti_input_read,
-                                                     .context = &reading.input,
-                                                     .name = path,
-                                                     .input = number};
-    int status = cpti_input_open(&reading.input, path);
-
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    reading.lines = cpti_event_lines_new(&options);
-    status =
-        reading.lines != NULL ? read_events(&reading) : cpti_failed("out of memory");
-    if (reading.lines != NULL &&
-        (reading.source != NULL || cpti_event_lines_source(reading.lines) != NULL)) {
-        struct cpti_check_source *source = source_of(&reading);
-
-        if (source != NULL) {
-            add_counts(&reading, source);
-        }
-    }
-    cpti_event_lines_free(reading.lines);
-    cpti_input_close(&reading.input);
-    return status;
 }
 
 /* --- Requests --- */
@@ -259,46 +203,35 @@ static void count_request(struct cpti_check *check, const struct cpti_request *r
 
 static int go_through(struct cpti_check *check)
 {
-    struct cpti_request request;
-    cpt_status status = cpti_requests_rewind(check->requests);
+    struct cpti_event_trace trace;
+    cpt_status status = CPT_NO_MEMORY;
 
-    check->classes = cpti_event_classes_new(check->requests);
-    status = status == CPT_OK && check->classes == NULL ? CPT_NO_MEMORY : status;
+    check->traces = cpti_event_traces_new(NULL, check->input.requests);
+    check->classes = cpti_event_classes_new();
+    if (check->traces != NULL && check->classes != NULL) {
+        status = cpti_event_traces_learn(check->traces);
+    }
     while (status == CPT_OK) {
-        status = cpti_requests_next(check->requests, &request);
+        status = cpti_event_traces_next(check->traces, &trace);
         if (status == CPT_OK) {
-            count_request(check, &request);
-            status = cpti_event_classes_add(check->classes, &request);
+            count_request(check, &trace.request);
+            status = cpti_event_classes_add(check->classes, &trace);
         }
     }
-    return status == CPT_END ? CPTI_EXIT_DONE
-                             : cpti_failed("%s", cpt_status_sentence(status));
+    return status == CPT_END ? CPTI_EXIT_DONE : cpti_status_exit(status);
 }
 
-static int open_private_file(void)
+int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments)
 {
-    char path[CPTI_PRIVATE_PATH_BYTES];
-
-    return cpti_private_file(path);
-}
-
-int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments,
-                    struct cpti_sources *sources)
-{
-    const struct cpti_requests_options options = {.open_file = open_private_file};
+    const struct cpti_event_visitor visitor = {check, visit_event, visit_end};
     int status = CPTI_EXIT_DONE;
 
-    *check = (struct cpti_check){.requests = cpti_requests_new(&options),
-                                 .inputs = calloc(arguments->operand_count + 1, 1)};
-    if (check->requests == NULL || check->inputs == NULL ||
-        arguments->operand_count > CPTI_INPUTS_MAX) {
+    *check = (struct cpti_check){.inputs = calloc(arguments->operand_count + 1, 1)};
+    if (check->inputs == NULL) {
         return cpti_failed("out of memory");
     }
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        status = cpti_exit_last(
-            status, read_file(check, sources, arguments->operands[i], (uint32_t)i));
-    }
-    return cpti_exit_last(status, go_through(check));
+    status = cpti_event_input_read(&check->input, arguments, &visitor);
+    return check->source_count > 0 ? cpti_exit_last(status, go_through(check)) : status;
 }
 
 void cpti_check_end(struct cpti_check *check)
@@ -308,7 +241,8 @@ void cpti_check_end(struct cpti_check *check)
         cpt_names_free(check->sources[i].hosts);
     }
     cpti_event_classes_free(check->classes);
-    cpti_requests_free(check->requests);
+    cpti_event_traces_free(check->traces);
+    cpti_event_input_end(&check->input);
     free(check->inputs);
 }
 

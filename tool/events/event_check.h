@@ -12,10 +12,7 @@
 #define CPTI_CLI_EVENT_CHECK_H
 
 #include "tool/events/event_classes.h"
-#include "import/lines/event_lines.h"
-
-struct cpti_arguments;
-struct cpti_sources;
+#include "tool/events/event_input.h"
 
 enum { CPTI_CHECK_SOURCES_MAX = 64, CPTI_CHECK_TEXT_BYTES = 161 };
 
@@ -51,18 +48,18 @@ struct cpti_check_source {
 struct cpti_check {
     struct cpti_check_source sources[CPTI_CHECK_SOURCES_MAX];
     size_t source_count;
-    unsigned char *inputs; /* the source of each file */
-    size_t input_capacity;
-    struct cpti_requests *requests;
+    unsigned char *inputs;             /* the source of each file */
+    struct cpti_check_source *current; /* of the file that is read */
+    struct cpti_event_input input;
+    struct cpti_event_traces *traces;
     uint64_t request_count;
     uint64_t with_all; /* that have lines of all sources */
     struct cpti_event_classes *classes;
 };
 
-/* Reads the operands of @arguments by the @sources, or NULL. enum cpti_exit:
- * CPTI_EXIT_FAILED also if a part of a file could not be read. End it in any case. */
-int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments,
-                    struct cpti_sources *sources);
+/* Reads the operands of @arguments. enum cpti_exit: CPTI_EXIT_FAILED also if a part of
+ * a file could not be read. End it in any case. */
+int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *arguments);
 void cpti_check_end(struct cpti_check *check);
 
 /* How far the stamps of @source are behind those of the first one, in s, if that is a

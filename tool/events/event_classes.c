@@ -9,21 +9,15 @@
 enum { PAIR_REQUESTS_MIN = 5, UNFIXED_PERCENT = 2 };
 
 struct cpti_event_classes {
-    const struct cpti_requests *requests;
     struct cpti_event_class items[CPTI_CLASSES_MAX];
     size_t count;
     const struct cpti_line
         *firsts[CPTI_CLASS_KINDS_MAX]; /* of each kind, of a request */
 };
 
-struct cpti_event_classes *cpti_event_classes_new(const struct cpti_requests *requests)
+struct cpti_event_classes *cpti_event_classes_new(void)
 {
-    struct cpti_event_classes *classes = calloc(1, sizeof *classes);
-
-    if (classes != NULL) {
-        classes->requests = requests;
-    }
-    return classes;
+    return calloc(1, sizeof(struct cpti_event_classes));
 }
 
 void cpti_event_classes_free(struct cpti_event_classes *classes)
@@ -34,7 +28,7 @@ void cpti_event_classes_free(struct cpti_event_classes *classes)
     free(classes);
 }
 
-/* The class of requests that begin with @kind; NULL without memory. */
+/* The class of requests whose entry is @kind; NULL without memory. */
 static struct cpti_event_class *class_of(struct cpti_event_classes *classes,
                                          uint32_t kind)
 {
@@ -168,62 +162,45 @@ static void count_gaps(struct cpti_event_class *class,
     }
 }
 
-/* How much of the longest interval of the entry lies between other lines. */
+/* How much of the interval of the entry lies between other lines. */
 static void count_cover(struct cpti_event_class *class,
-                        const struct cpti_request *request)
+                        const struct cpti_event_trace *trace)
 {
-    const struct cpti_line *entry = NULL;
+    const struct cpti_inferred_span *entry = &trace->spans[0];
     int64_t begin_ns = INT64_MAX;
     int64_t end_ns = INT64_MIN;
 
-    for (size_t i = 0; i < request->count; i++) {
-        const struct cpti_line *line = &request->lines[i];
+    for (size_t i = 0; i < trace->request.count; i++) {
+        const struct cpti_line *line = &trace->request.lines[i];
 
-        if (line->is_interval && line->service == request->lines[0].service &&
-            (entry == NULL ||
-             line->end_ns - line->begin_ns > entry->end_ns - entry->begin_ns)) {
-            entry = line;
-        }
-    }
-    for (size_t i = 0; entry != NULL && i < request->count; i++) {
-        const struct cpti_line *line = &request->lines[i];
-
-        if (line != entry) {
+        if (i != entry->line) {
             begin_ns = line->begin_ns < begin_ns ? line->begin_ns : begin_ns;
             end_ns = line->end_ns > end_ns ? line->end_ns : end_ns;
         }
     }
-    if (entry != NULL) {
-        begin_ns = begin_ns < entry->begin_ns ? entry->begin_ns : begin_ns;
-        end_ns = end_ns > entry->end_ns ? entry->end_ns : end_ns;
-        class->entry_ns += (double)(entry->end_ns - entry->begin_ns);
-        class->cover_ns += end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0;
-    }
+    begin_ns = begin_ns < entry->begin_ns ? entry->begin_ns : begin_ns;
+    end_ns = end_ns > entry->end_ns ? entry->end_ns : end_ns;
+    class->entry_ns += (double)(entry->end_ns - entry->begin_ns);
+    class->cover_ns += end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0;
 }
 
 /* --- Classes --- */
 
 cpt_status cpti_event_classes_add(struct cpti_event_classes *classes,
-                                  const struct cpti_request *request)
+                                  const struct cpti_event_trace *trace)
 {
-    struct cpti_event_class *class = class_of(classes, request->lines[0].kind);
-    bool has_calls = false;
-    bool has_intervals = false;
+    struct cpti_event_class *class = class_of(classes, trace->spans[0].kind);
 
     if (class == NULL) {
         return CPT_NO_MEMORY;
     }
-    for (size_t i = 0; i < request->count; i++) {
-        has_calls |= request->lines[i].role == CPTI_EVENT_CLIENT;
-        has_intervals |= request->lines[i].is_interval;
-    }
     class->requests++;
-    class->with_calls += has_calls;
-    class->with_intervals += has_intervals;
-    count_order(classes, class, request);
-    count_cover(class, request);
-    if (!has_intervals) {
-        count_gaps(class, request);
+    class->methods[trace->method]++;
+    count_order(classes, class, &trace->request);
+    if (trace->method == CPTI_EVENT_BY_POINTS) {
+        count_gaps(class, &trace->request);
+    } else {
+        count_cover(class, trace);
     }
     return CPT_OK;
 }
@@ -264,9 +241,13 @@ cpti_event_classes_sort(struct cpti_event_classes *classes, size_t *count)
     return classes->items;
 }
 
-const char *cpti_event_class_method(const struct cpti_event_class *class)
+enum cpti_event_method cpti_event_class_method(const struct cpti_event_class *class)
 {
-    return 2 * class->with_calls >= class->requests       ? "calls"
-           : 2 * class->with_intervals >= class->requests ? "servers"
-                                                          : "points";
+    enum cpti_event_method most = 0;
+
+    for (unsigned i = 1; i < CPTI_EVENT_METHODS; i++) {
+        most =
+            class->methods[i] > class->methods[most] ? (enum cpti_event_method)i : most;
+    }
+    return most;
 }

@@ -3,18 +3,19 @@
 /*
  * event_classes.h - what can be said of requests that entered alike, by their lines
  *
- *      intervals of callers and callees --> calls     path and culprit, as from spans
- *      intervals of callees alone       --> servers   callers look slower than they are
- *      points                           --> points    order alone; parallel work hides
+ *      calls     intervals of callers and callees    path and culprit, as from spans
+ *      servers   intervals of callees alone          callers look slower than they are
+ *      points                                        order alone; parallel work hides
  *
- * A class is the service and the kind of the first line. Its order certainty is the
- * share of the pairs of kinds that occur together whose order is fixed: in all requests
- * but 2 %. Threads: one at a time.
+ * A class is the kind of the entry. Its order certainty is the share of the pairs of
+ * kinds that occur together whose order is fixed: in all requests but 2 %.
+ *
+ * Threads: one at a time.
  */
 #ifndef CPTI_CLI_EVENT_CLASSES_H
 #define CPTI_CLI_EVENT_CLASSES_H
 
-#include "import/events/requests.h"
+#include "import/events/event_traces.h"
 
 enum {
     CPTI_CLASSES_MAX = 64,      /* those behind them are one, without a name */
@@ -31,10 +32,9 @@ struct cpti_gap {
 };
 
 struct cpti_event_class {
-    uint32_t kind; /* of the first line; UINT32_MAX: the rest */
+    uint32_t kind; /* of the entry; UINT32_MAX: the rest */
     uint64_t requests;
-    uint64_t with_calls; /* that have intervals of clients */
-    uint64_t with_intervals;
+    uint64_t methods[CPTI_EVENT_METHODS]; /* how many of them by each */
     double span_ns;  /* from the first line to the last one, of all requests */
     double gap_ns;   /* of that between lines of different services, of points */
     double entry_ns; /* the longest interval of the entry, and what of it other lines */
@@ -48,20 +48,20 @@ struct cpti_event_class {
 
 struct cpti_event_classes;
 
-/* NULL without memory. The caller owns it; @requests outlive it. */
-struct cpti_event_classes *cpti_event_classes_new(const struct cpti_requests *requests);
+/* NULL without memory. The caller owns it. */
+struct cpti_event_classes *cpti_event_classes_new(void);
 void cpti_event_classes_free(struct cpti_event_classes *classes);
 
 /* CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_event_classes_add(struct cpti_event_classes *classes,
-                                  const struct cpti_request *request);
+                                  const struct cpti_event_trace *trace);
 
 /* The classes, those with most requests first, with their largest gaps first. */
 const struct cpti_event_class *
 cpti_event_classes_sort(struct cpti_event_classes *classes, size_t *count);
 
-/* "calls", "servers" or "points". */
-const char *cpti_event_class_method(const struct cpti_event_class *class);
+/* That of most of its requests. */
+enum cpti_event_method cpti_event_class_method(const struct cpti_event_class *class);
 
 /* The share of pairs whose order is fixed; false: there is no pair. @pair: the kinds of
  * the one that is furthest from it. */

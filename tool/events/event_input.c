@@ -97,6 +97,20 @@ static int store_failed(cpt_status status)
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 
+/* Adds an event, and shows it to the visitor. */
+static cpt_status add_event(struct cpti_event_input *input, struct reading *reading,
+                            const struct cpti_event *event)
+{
+    const struct cpti_event_visitor *visitor = input->visitor;
+    cpt_status status = CPT_OK;
+
+    if (visitor != NULL) {
+        status = visitor->event(visitor->context, reading->lines, reading->input.path,
+                                event);
+    }
+    return status == CPT_OK ? cpti_requests_add(input->requests, event) : status;
+}
+
 /* Adds the events of a file. */
 static int read_events(struct cpti_event_input *input, struct reading *reading)
 {
@@ -107,7 +121,7 @@ static int read_events(struct cpti_event_input *input, struct reading *reading)
     while (status == CPT_OK) {
         status = cpti_event_lines_next(reading->lines, &event, &error);
         if (status == CPT_OK) {
-            status = cpti_requests_add(input->requests, &event);
+            status = add_event(input, reading, &event);
             if (status != CPT_OK) {
                 end_progress(reading);
                 return store_failed(status);
@@ -157,7 +171,11 @@ static int read_file(struct cpti_event_input *input, const char *path, uint32_t 
                                    : cpti_failed("out of memory");
     if (reading.lines != NULL) {
         add_counts(&input->lines, cpti_event_lines_counts(reading.lines));
-        warn_unmatched(&reading);
+        if (input->visitor != NULL) {
+            input->visitor->end(input->visitor->context, reading.lines, path);
+        } else {
+            warn_unmatched(&reading);
+        }
     }
     cpti_event_lines_free(reading.lines);
     cpti_input_close(&reading.input);
@@ -165,12 +183,14 @@ static int read_file(struct cpti_event_input *input, const char *path, uint32_t 
 }
 
 int cpti_event_input_read(struct cpti_event_input *input,
-                          const struct cpti_arguments *arguments)
+                          const struct cpti_arguments *arguments,
+                          const struct cpti_event_visitor *visitor)
 {
     const struct cpti_requests_options options = {.open_file = open_private_file};
     int status = CPTI_EXIT_DONE;
 
-    *input = (struct cpti_event_input){.requests = cpti_requests_new(&options)};
+    *input = (struct cpti_event_input){.requests = cpti_requests_new(&options),
+                                       .visitor = visitor};
     if (input->requests == NULL) {
         return cpti_failed("out of memory");
     }

@@ -16,16 +16,29 @@
 
 struct cpti_arguments;
 
-struct cpti_event_input {
-    struct cpti_requests *requests;
-    struct cpti_sources *sources;         /* of --sources; NULL: none are given */
-    struct cpti_event_lines_counts lines; /* of all files */
+/* Who else looks at what is read. */
+struct cpti_event_visitor {
+    void *context;
+    /* Each event of @path. CPT_OK; a failure ends the file. */
+    cpt_status (*event)(void *context, const struct cpti_event_lines *lines,
+                        const char *path, const struct cpti_event *event);
+    /* The end of @path, or of what could be read of it. */
+    void (*end)(void *context, const struct cpti_event_lines *lines, const char *path);
 };
 
-/* Reads the operands of @arguments. enum cpti_exit: CPTI_EXIT_FAILED also if a part of
- * a file could not be read; then `requests` are what could. End it in any case. */
+struct cpti_event_input {
+    struct cpti_requests *requests;
+    struct cpti_sources *sources;             /* of --sources; NULL: none are given */
+    struct cpti_event_lines_counts lines;     /* of all files */
+    const struct cpti_event_visitor *visitor; /* or NULL */
+};
+
+/* Reads the operands of @arguments; @visitor may be NULL. enum cpti_exit:
+ * CPTI_EXIT_FAILED also if a part of a file could not be read; then `requests` are what
+ * could. End it in any case. */
 int cpti_event_input_read(struct cpti_event_input *input,
-                          const struct cpti_arguments *arguments);
+                          const struct cpti_arguments *arguments,
+                          const struct cpti_event_visitor *visitor);
 void cpti_event_input_end(struct cpti_event_input *input);
 
 /* Whether there is something to go on with, after @status of the reading. */
