@@ -15,6 +15,32 @@ enum { LINES_MAX = 64, CLAUSES_BYTES = 256, STEM_BYTES_MAX = 64 };
 static const char *const plain[] = {"access", "error",  "cpt", "log",   "logs",
                                     "stdout", "stderr", "0",   "other", "stdin"};
 
+/* How much of "shop-7c9f8d6b5-x2x4q_default_server-…", the log of a pod of Kubernetes, is
+ * the name of what it runs: behind it are a word of 8 to 10 and one of 5 characters, none
+ * of them a vowel, and an underscore. 0: it is no such name. */
+static size_t without_pod(const char *stem)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    size_t at = strcspn(stem, "_");
+
+    if (stem[at] == '\0') {
+        return 0;
+    }
+    for (int part = 0; part < 2; part++) {
+        size_t length = 0;
+
+        while (length < at && strchr(letters, stem[at - length - 1]) != NULL) {
+            length++;
+        }
+        if (length + 1 >= at || stem[at - length - 1] != '-' ||
+            (part == 0 ? length != 5 : length < 8 || length > 10)) {
+            return 0;
+        }
+        at -= length + 1;
+    }
+    return at;
+}
+
 /* The name of a source out of that of a file: "shop" of "/var/log/shop.log.1.gz". */
 static const char *stem_of(const char *name, const char *otherwise,
                            char stem[STEM_BYTES_MAX + 1])
@@ -31,6 +57,9 @@ static const char *stem_of(const char *name, const char *otherwise,
         stem[bytes++] = (char)(is_plain ? c : '-');
     }
     stem[bytes] = '\0';
+    if (without_pod(stem) > 0) {
+        stem[without_pod(stem)] = '\0';
+    }
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(stem, plain[i]) == 0) {
             return otherwise;

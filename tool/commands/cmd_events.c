@@ -10,6 +10,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/events/check_print.h"
+#include "tool/events/event_input.h"
 #include "tool/events/event_sources.h"
 #include "tool/events/event_spans.h"
 
@@ -77,5 +78,8 @@ const struct cpti_command cpti_command_events = {
     .examples = examples,
     .operand_count_min = 1,
     .run = run,
+    .takes_folders = true,
+    .is_in_folder = cpti_event_input_recognise,
+    .folder_noun = "text file",
     .operand = "a verb and files of lines",
 };

@@ -432,8 +432,8 @@ int cpti_events_check(const struct cpti_arguments *arguments)
     if (printed.check.source_count > 0 && printed.check.classes != NULL) {
         status = cpti_exit_last(status, print(&printed));
         if (printed.check.traces != NULL) {
-            cpti_event_input_tell_clocks(&printed.check.input,
-                                         cpti_event_traces_clocks(printed.check.traces));
+            cpti_event_input_tell_clocks(
+                &printed.check.input, cpti_event_traces_clocks(printed.check.traces));
         }
     } else if (status == CPTI_EXIT_DONE) {
         status = cpti_failed("there is no event in the files");

@@ -230,7 +230,7 @@ int cpti_check_read(struct cpti_check *check, const struct cpti_arguments *argum
     if (check->inputs == NULL) {
         return cpti_failed("out of memory");
     }
-    status = cpti_event_input_read(&check->input, arguments, &visitor);
+    status = cpti_event_input_visit(&check->input, arguments, &visitor);
     return check->source_count > 0 ? cpti_exit_last(status, go_through(check)) : status;
 }
 

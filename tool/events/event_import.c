@@ -293,7 +293,7 @@ int cpti_event_import(const struct cpti_arguments *arguments)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    read = cpti_event_input_read(&import.input, arguments, NULL);
+    read = cpti_event_input_read(&import.input, arguments);
     if (cpti_event_input_is_usable(&import.input, read)) {
         status = import_input(&import, arguments);
     } else {

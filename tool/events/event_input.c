@@ -10,6 +10,7 @@
 #include "tool/base/output.h"
 #include "tool/base/private_file.h"
 #include "import/lines/sources.h"
+#include "import/bytes/inflate.h"
 #include "cpt/base/now.h"
 
 #include <errno.h>
@@ -182,9 +183,9 @@ static int read_file(struct cpti_event_input *input, const char *path, uint32_t 
     return status;
 }
 
-int cpti_event_input_read(struct cpti_event_input *input,
-                          const struct cpti_arguments *arguments,
-                          const struct cpti_event_visitor *visitor)
+int cpti_event_input_visit(struct cpti_event_input *input,
+                           const struct cpti_arguments *arguments,
+                           const struct cpti_event_visitor *visitor)
 {
     const struct cpti_requests_options options = {.open_file = open_private_file};
     int status = CPTI_EXIT_DONE;
@@ -213,6 +214,22 @@ bool cpti_event_input_is_usable(const struct cpti_event_input *input, int status
     return input->requests != NULL &&
            (status == CPTI_EXIT_DONE ||
             cpti_requests_counts(input->requests)->events > 0);
+}
+
+int cpti_event_input_read(struct cpti_event_input *input,
+                          const struct cpti_arguments *arguments)
+{
+    return cpti_event_input_visit(input, arguments, NULL);
+}
+
+bool cpti_event_input_recognise(const unsigned char *head, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (head[i] < ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r') {
+            return cpti_inflate_recognise((const char *)head, bytes);
+        }
+    }
+    return bytes > 0;
 }
 
 void cpti_event_input_end(struct cpti_event_input *input)

@@ -33,16 +33,23 @@ struct cpti_event_input {
     const struct cpti_event_visitor *visitor; /* or NULL */
 };
 
-/* Reads the operands of @arguments; @visitor may be NULL. enum cpti_exit:
- * CPTI_EXIT_FAILED also if a part of a file could not be read; then `requests` are what
- * could. End it in any case. */
+/* Reads the operands of @arguments. enum cpti_exit: CPTI_EXIT_FAILED also if a part of
+ * a file could not be read; then `requests` are what could. End it in any case. */
 int cpti_event_input_read(struct cpti_event_input *input,
-                          const struct cpti_arguments *arguments,
-                          const struct cpti_event_visitor *visitor);
+                          const struct cpti_arguments *arguments);
+
+/* The same with @visitor, which outlives it; NULL: there is none. */
+int cpti_event_input_visit(struct cpti_event_input *input,
+                           const struct cpti_arguments *arguments,
+                           const struct cpti_event_visitor *visitor);
 void cpti_event_input_end(struct cpti_event_input *input);
 
 /* Whether there is something to go on with, after @status of the reading. */
 bool cpti_event_input_is_usable(const struct cpti_event_input *input, int status);
+
+/* Whether a file that begins with the @bytes at @head may be one of lines: text, or
+ * compressed. */
+bool cpti_event_input_recognise(const unsigned char *head, size_t bytes);
 
 /* Says which clocks differ. */
 void cpti_event_input_tell_clocks(const struct cpti_event_input *input,

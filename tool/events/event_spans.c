@@ -377,7 +377,7 @@ int cpti_event_spans(const struct cpti_arguments *arguments)
     }
     writing->is_otlp = format != NULL && strcmp(format, "otlp") == 0;
     writing->has_inputs = arguments->operand_count > 1;
-    read = cpti_event_input_read(&writing->input, arguments, NULL);
+    read = cpti_event_input_read(&writing->input, arguments);
     status = cpti_event_input_is_usable(&writing->input, read)
                  ? write_output(writing, output)
                  : read;

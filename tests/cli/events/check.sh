@@ -21,3 +21,9 @@ sed 's/2023-01-29T08:48:4\(.\)/2023-01-29 16:48:4\1/; s/^[^ ]* [^ ]* stdout F 08
 echo 'source nginx = format nginx; files nginx.log
 source local = regex ^(?<time>\S+) (?<event>\S+#\d+) \[(?<id>\w+)\]' >zone.conf
 cpt events check --sources zone.conf nginx.log local.log | tail -3
+echo "== a folder"
+mkdir -p logs/old
+cp nginx.log logs
+gzip -c nginx.log >logs/old/nginx.log.1.gz
+head -c 100 /dev/zero >logs/zeros
+cpt events check logs | sed -n 2p

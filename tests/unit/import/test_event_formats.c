@@ -276,6 +276,40 @@ static void test_samples_are_guessed(void)
     }
 }
 
+static void test_sources_are_called_after_files(void)
+{
+    static const struct {
+        const char *file;
+        const char *source;
+    } cases[] = {{"/var/log/shop.log.1.gz", "shop"},
+                 {"order_service.log", "order_service"},
+                 {"my-frontend-proxy.log", "my-frontend-proxy"},
+                 {"shop-7c9f8d6b5-x2x4q_default_server-0a1b.log", "shop"},
+                 {"my-shop-7c9f8d6b5-x2x4q_default_server-0a1b.log", "my-shop"},
+                 {"my-frontend-proxy_default_server-0a1b.log",
+                  "my-frontend-proxy_default_server-0a1b"},
+                 {"-7c9f8d6b5-x2x4q_a", "-7c9f8d6b5-x2x4q_a"},
+                 {"/var/log/nginx/access.log", "redis"},
+                 {"-", "redis"},
+                 {"", "redis"},
+                 {"a b.log", "a-b"}};
+    const struct cpt_bytes text =
+        cpt_bytes_of("1234:M 29 Jan 2023 08:48:42.425 * Ready to accept connections");
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cpti_sources *sources = NULL;
+
+        CU_ASSERT_EQUAL_FATAL(cpti_event_guess(NULL, text, cases[i].file, &sources),
+                              CPT_OK);
+        if (!cpt_bytes_equal(cpti_sources_at(sources, 0)->name,
+                             cpt_bytes_of(cases[i].source))) {
+            (void)printf("\n%s\n", cases[i].file);
+            CU_FAIL("another name");
+        }
+        cpti_sources_free(sources);
+    }
+}
+
 static void test_every_format_compiles(void)
 {
     for (const struct cpti_format *format = cpti_formats; format->name != NULL;
@@ -398,6 +432,7 @@ static void test_expression_that_explodes_gives_up(void)
 CU_TestInfo cpt_event_formats_tests[] = {
     {"lines of programs give their events", test_samples},
     {"the format of a line is found without a source", test_samples_are_guessed},
+    {"sources are called after files", test_sources_are_called_after_files},
     {"each format can be named by a source", test_every_format_compiles},
     {"lines of no format have none", test_no_format_is_guessed},
     {"a stamp without a date gets the one nearest to the outer stamp",
