@@ -15,8 +15,8 @@ enum { LINES_MAX = 64, CLAUSES_BYTES = 256, STEM_BYTES_MAX = 64 };
 static const char *const plain[] = {"access", "error",  "cpt", "log",   "logs",
                                     "stdout", "stderr", "0",   "other", "stdin"};
 
-/* How much of "shop-7c9f8d6b5-x2x4q_default_server-…", the log of a pod of Kubernetes, is
- * the name of what it runs: behind it are a word of 8 to 10 and one of 5 characters, none
+/* How much of "shop-7c9f8d6b5-x2x4q_default_server-…", the log of a pod of Kubernetes,
+ * is the name of what it runs: behind it are words of 8 to 10 and of 5 characters, none
  * of them a vowel, and an underscore. 0: it is no such name. */
 static size_t without_pod(const char *stem)
 {

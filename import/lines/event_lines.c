@@ -334,7 +334,10 @@ static cpt_status read_line(struct cpti_event_lines *lines, struct cpt_bytes lin
     }
     counts->timeless += status == CPT_INVALID;
     counts->gave_up += status == CPT_LIMIT;
-    if (status == CPT_CORRUPT || status == CPT_LIMIT) {
+    if (status == CPT_CORRUPT && !lines->is_csv && cpti_is_blank(line.data[0]) &&
+        counts->lines > 1) {
+        counts->continued++;
+    } else if (status == CPT_CORRUPT || status == CPT_LIMIT) {
         count_unmatched(lines, line);
     }
     return status == CPT_OK || status == CPT_NO_MEMORY ? status : CPT_WAITING;

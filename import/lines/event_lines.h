@@ -41,6 +41,7 @@ struct cpti_event_lines_counts {
     uint64_t events;
     uint64_t unmatched; /* of no form that the source has */
     uint64_t gave_up;   /* of them, those that an expression tried too long */
+    uint64_t continued; /* of none, but with a blank in front: of the line before */
     uint64_t timeless;  /* without a time that can be read */
     uint64_t cut;       /* longer than CPTI_EVENT_LINE_MAX */
     uint64_t with_nul;  /* refused, as are those without UTF-8 */

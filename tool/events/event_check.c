@@ -78,6 +78,7 @@ static void count_event(struct cpti_check_source *source,
 
     source->events++;
     source->without_id += event->id.bytes == 0;
+    source->intervals_without_id += event->id.bytes == 0 && event->is_interval;
     ++*(event->is_interval ? roles[event->role] : &source->points);
     source->has_split_ms |=
         event->begin_ns % 1000000 != 0 || event->end_ns % 1000000 != 0;
@@ -254,7 +255,11 @@ unsigned cpti_check_lacks(const struct cpti_check_source *source)
     if (source->events == 0) {
         return 0;
     }
-    lacks |= 10 * source->without_id > source->events ? CPTI_LACKS_ID : 0;
+    /* a program also writes points that are of no request */
+    lacks |= (intervals > 0 ? 10 * source->intervals_without_id > intervals
+                            : 2 * source->without_id > source->events)
+                 ? CPTI_LACKS_ID
+                 : 0;
     lacks |= intervals == 0 ? CPTI_LACKS_LENGTH : 0;
     lacks |= source->resolution_ns >= 1000000000 ? CPTI_LACKS_FINENESS : 0;
     lacks |= source->callers > 0 && source->clients == 0 ? CPTI_LACKS_CALLS : 0;

@@ -27,6 +27,7 @@ struct cpti_check_source {
     uint64_t timeless;
     uint64_t events;
     uint64_t without_id;
+    uint64_t intervals_without_id;
     uint64_t points;
     uint64_t unknown; /* intervals that say no role */
     uint64_t servers;

@@ -83,6 +83,7 @@ static void add_counts(struct cpti_event_lines_counts *sum,
     sum->events += counts->events;
     sum->unmatched += counts->unmatched;
     sum->gave_up += counts->gave_up;
+    sum->continued += counts->continued;
     sum->timeless += counts->timeless;
     sum->cut += counts->cut;
     sum->with_nul += counts->with_nul;

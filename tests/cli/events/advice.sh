@@ -13,3 +13,11 @@ for file in access.log apache2/access.log haproxy.log db.log pino.log zap.log ja
     echo "== $file"
     cpt events check $file | sed '1,/requests have/d'
 done
+echo "== PostgreSQL says its id, and more beside it"
+cat >pg.log <<'END'
+2026-11-29 03:35:32.801 UTC [25494] LOG:  database system is ready to accept connections
+2026-11-29 03:35:32.869 UTC [25518] a@b id=0af7651916cd43dd8448eb211c80319c LOG:  duration: 0.226 ms  statement: select 1
+2026-11-29 03:35:32.873 UTC [25518] a@b id=0af7651916cd43dd8448eb211c80319c LOG:  duration: 0.013 ms  statement: select
+	 2
+END
+cpt events check pg.log | sed '3,$d'
