@@ -348,6 +348,12 @@ static void foot(const void *context, size_t row_max)
     if (printed->class_count > 0) {
         print_gaps(printed, &printed->classes[0]);
     }
+    if (check->request_count > 0) {
+        (void)printf("\nnext: their critical paths, and what they say on average\n"
+                     "  cpt import --events%s FILE... -o paths.cptlog\n"
+                     "  cpt report paths.cptlog\n",
+                     check->input.sources != NULL ? " --sources SOURCES" : "");
+    }
 }
 
 /* --- JSON --- */

@@ -20,7 +20,7 @@ echo "== a zone that is not said"
 sed 's/2023-01-29T08:48:4\(.\)/2023-01-29 16:48:4\1/; s/^[^ ]* [^ ]* stdout F 08/2023-01-29T16/' pay.log >local.log
 echo 'source nginx = format nginx; files nginx.log
 source local = regex ^(?<time>\S+) (?<event>\S+#\d+) \[(?<id>\w+)\]' >zone.conf
-cpt events check --sources zone.conf nginx.log local.log | tail -3
+cpt events check --sources zone.conf nginx.log local.log | grep -A 1 "later than"
 echo "== a folder"
 mkdir -p logs/old
 cp nginx.log logs
