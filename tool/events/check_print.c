@@ -145,7 +145,9 @@ static struct cpti_cell get_class(const struct cpti_asked *asked)
         is_known = cpti_event_class_order(class, &share, pair);
         return cpti_cell_known(is_known, share);
     case COVER:
-        return cpti_cell_known(class->entry_ns > 0, class->cover_ns / class->entry_ns);
+        return cpti_cell_known(class->span_ns > 0 && cpti_event_class_method(class) !=
+                                                         CPTI_EVENT_BY_POINTS,
+                               class->cover_ns / class->span_ns);
     default:
         return cpti_cell_known(class->span_ns > 0, class->gap_ns / class->span_ns);
     }
@@ -169,7 +171,11 @@ static void put_gaps(const struct cpti_asked *asked, struct cpti_json *json)
     for (size_t i = 0; i < class->gap_count && i < CPTI_CLASS_GAPS_SHOWN; i++) {
         cpti_json_open(json, NULL, '{');
         put_kind(json, "from", asked->context, class->gaps[i].from);
-        put_kind(json, "to", asked->context, class->gaps[i].to);
+        if (class->gaps[i].to == UINT32_MAX) {
+            cpti_json_null(json, "to");
+        } else {
+            put_kind(json, "to", asked->context, class->gaps[i].to);
+        }
         cpti_json_ns(json, "mean_ns", class->gaps[i].ns / (double)class->requests);
         cpti_json_close(json);
     }
@@ -186,7 +192,7 @@ static const struct cpti_column class_columns[] = {
     {"cover", "cover", CPTI_SHARE, get_class, COVER,
      "of the entry's interval, between the first and the last other line"},
     {"gap_share", "gaps", CPTI_SHARE, get_class, GAPS,
-     "of points, the time between lines of different services"},
+     "time between points of different services, or in calls without a callee's line"},
     {"gaps", "largest gaps", CPTI_TEXT, NULL, 0, "the three largest", 0, put_gaps},
     {0},
 };
@@ -268,17 +274,14 @@ static const char *kind_text(const struct cpti_check *check, uint32_t kind)
     return cpti_quoted_bytes(kind_cell(&asked, check, kind).text);
 }
 
-static void print_gaps(const struct printed *printed,
-                       const struct cpti_event_class *class)
+/* Prints the largest gaps between points. */
+static void print_point_gaps(const struct cpti_check *check,
+                             const struct cpti_event_class *class)
 {
-    const struct cpti_check *check = &printed->check;
     uint32_t pair[2];
     double share = 1;
     char ms[32];
 
-    if (cpti_event_class_method(class) != CPTI_EVENT_BY_POINTS) {
-        return;
-    }
     if (cpti_event_class_order(class, &share, pair) && share < 0.98) {
         (void)printf(
             "\nparallel: lines of\n    %s\n    %s\ncome in either order; lines "
@@ -296,6 +299,20 @@ static void print_gaps(const struct printed *printed,
         (void)printf(
             "A later line of the first one's service, or an earlier one of the "
             "second's, splits a\ngap: those of a call at both of its ends.\n");
+    }
+}
+
+/* Prints the largest calls that have no line of their callee. */
+static void print_call_gaps(const struct cpti_check *check,
+                            const struct cpti_event_class *class)
+{
+    char ms[32];
+
+    for (size_t i = 0; i < class->gap_count && i < CPTI_CLASS_GAPS_SHOWN; i++) {
+        (void)printf("\ncall of %s ms on average without a line of the callee's begin "
+                     "and end:\n    %s\n",
+                     cpti_ms(class->gaps[i].ns / (double)class->requests, ms),
+                     kind_text(check, class->gaps[i].from));
     }
 }
 
@@ -346,7 +363,11 @@ static void foot(const void *context, size_t row_max)
     }
     print_zones(check);
     if (printed->class_count > 0) {
-        print_gaps(printed, &printed->classes[0]);
+        const struct cpti_event_class *class = &printed->classes[0];
+
+        (cpti_event_class_method(class) == CPTI_EVENT_BY_POINTS
+             ? print_point_gaps
+             : print_call_gaps)(check, class);
     }
     if (check->request_count > 0) {
         (void)printf("\nnext: their critical paths, and what they say on average\n"

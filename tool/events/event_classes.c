@@ -13,6 +13,8 @@ struct cpti_event_classes {
     size_t count;
     const struct cpti_line
         *firsts[CPTI_CLASS_KINDS_MAX]; /* of each kind, of a request */
+    unsigned char *has_callee;         /* of each span, of a request */
+    size_t callee_capacity;
 };
 
 struct cpti_event_classes *cpti_event_classes_new(void)
@@ -24,6 +26,9 @@ void cpti_event_classes_free(struct cpti_event_classes *classes)
 {
     for (size_t i = 0; classes != NULL && i < classes->count; i++) {
         free(classes->items[i].before);
+    }
+    if (classes != NULL) {
+        cpt_alloc_free(NULL, classes->has_callee);
     }
     free(classes);
 }
@@ -180,8 +185,39 @@ static void count_cover(struct cpti_event_class *class,
     }
     begin_ns = begin_ns < entry->begin_ns ? entry->begin_ns : begin_ns;
     end_ns = end_ns > entry->end_ns ? entry->end_ns : end_ns;
-    class->entry_ns += (double)(entry->end_ns - entry->begin_ns);
+    class->span_ns += (double)(entry->end_ns - entry->begin_ns);
     class->cover_ns += end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0;
+}
+
+/* Calls that have no line of their callee. */
+static cpt_status count_calls(struct cpti_event_classes *classes,
+                              struct cpti_event_class *class,
+                              const struct cpti_event_trace *trace)
+{
+    void *has_callee = classes->has_callee;
+    const cpt_status status =
+        cpt_alloc_grow(NULL, &has_callee, &classes->callee_capacity, trace->span_count,
+                       UINT32_MAX, sizeof *classes->has_callee);
+
+    classes->has_callee = has_callee;
+    if (status != CPT_OK) {
+        return status;
+    }
+    memset(classes->has_callee, 0, trace->span_count);
+    for (size_t i = 0; i < trace->span_count; i++) {
+        if (trace->spans[i].parent != CPTI_NO_PARENT) {
+            classes->has_callee[trace->spans[i].parent] = 1;
+        }
+    }
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct cpti_inferred_span *span = &trace->spans[i];
+
+        if (span->role == CPTI_EVENT_CLIENT && classes->has_callee[i] == 0) {
+            add_gap(class, span->kind, UINT32_MAX,
+                    (double)(span->end_ns - span->begin_ns));
+        }
+    }
+    return CPT_OK;
 }
 
 /* --- Classes --- */
@@ -201,6 +237,7 @@ cpt_status cpti_event_classes_add(struct cpti_event_classes *classes,
         count_gaps(class, &trace->request);
     } else {
         count_cover(class, trace);
+        return count_calls(classes, class, trace);
     }
     return CPT_OK;
 }

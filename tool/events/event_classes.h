@@ -24,21 +24,22 @@ enum {
     CPTI_CLASS_GAPS_SHOWN = 3
 };
 
-/* Time between a line of one service and the next line, of another one. */
+/* Time that no line tells of: of points, between a line of one service and the next
+ * one, of another service; of intervals, in a call without a line of its callee. */
 struct cpti_gap {
     uint32_t from; /* kinds */
-    uint32_t to;
-    double ns; /* of all requests */
+    uint32_t to;   /* UINT32_MAX: it is a call */
+    double ns;     /* of all requests */
 };
 
 struct cpti_event_class {
     uint32_t kind; /* of the entry; UINT32_MAX: the rest */
     uint64_t requests;
     uint64_t methods[CPTI_EVENT_METHODS]; /* how many of them by each */
-    double span_ns;  /* from the first line to the last one, of all requests */
-    double gap_ns;   /* of that between lines of different services, of points */
-    double entry_ns; /* the longest interval of the entry, and what of it other lines */
-    double cover_ns; /* cover */
+    double span_ns;  /* of all requests: from the first line to the last one, or of the
+                      * entry */
+    double gap_ns;   /* of that in gaps */
+    double cover_ns; /* of that of entries, between other lines */
     struct cpti_gap gaps[CPTI_CLASS_GAPS_MAX]; /* the largest ones first, at the end */
     size_t gap_count;
     uint32_t kinds[CPTI_CLASS_KINDS_MAX];
