@@ -12,6 +12,7 @@
 #include "tool/base/files.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/events/event_sources.h"
 #include "tool/model/model_curve.h"
 #include "tool/model/model_diff.h"
 #include "tool/model/model_input.h"
@@ -21,11 +22,9 @@
 
 #include <string.h>
 
-/* One run of the command; operands without the verb. */
+/* One run of the command. */
 struct running {
-    const struct cpti_arguments *arguments;
-    const char *const *operands;
-    size_t operand_count;
+    struct cpti_arguments arguments; /* without the verb */
     struct cpti_view view;
     struct cpti_model_rule rule;
 };
@@ -35,7 +34,7 @@ struct running {
 /* Writes @model, unless it is NULL, where -o says. */
 static int write_model(const struct running *running, const struct cpti_model *model)
 {
-    const char *path = cpti_value(running->arguments, "output");
+    const char *path = cpti_value(&running->arguments, "output");
     struct cpti_output output;
     int status = CPTI_EXIT_FAILED;
 
@@ -56,7 +55,7 @@ static int write_model(const struct running *running, const struct cpti_model *m
 static int run_learn(struct running *running)
 {
     struct cpti_model *model = NULL;
-    int status = cpti_model_learn(running->operands, running->operand_count, &model);
+    int status = cpti_model_learn(&running->arguments, &model);
 
     status = cpti_exit_last(status, write_model(running, model));
     cpti_model_free(model);
@@ -69,10 +68,11 @@ static int run_merge(struct running *running)
     struct cpti_model *merged = NULL;
     int status = learner != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
 
-    for (size_t i = 0; i < running->operand_count && status == CPTI_EXIT_DONE; i++) {
+    for (size_t i = 0; i < running->arguments.operand_count && status == CPTI_EXIT_DONE;
+         i++) {
         struct cpti_model *model = NULL;
 
-        status = cpti_model_open(running->operands[i], &model);
+        status = cpti_model_open(running->arguments.operands[i], &model);
         if (status == CPTI_EXIT_DONE) {
             status = cpti_status_exit(cpti_model_learner_absorb(learner, model));
         }
@@ -94,21 +94,23 @@ static int run_merge(struct running *running)
 
 static int run_show(struct running *running)
 {
-    const char *why = cpti_value(running->arguments, "why");
+    const struct cpti_arguments *arguments = &running->arguments;
+    const char *why = cpti_value(arguments, "why");
     struct cpti_model_showing showing = {
         .rule = running->rule,
         .view = &running->view,
-        .why = {why, why != NULL ? running->operands[0] : NULL}};
+        .why = {why, why != NULL ? arguments->operands[0] : NULL}};
     struct cpti_model *model = NULL;
     int status = CPTI_EXIT_DONE;
 
-    if (running->operand_count != (why != NULL ? 2U : 1U)) {
+    if (arguments->operand_count != (why != NULL ? 2U : 1U)) {
         return why != NULL
                    ? cpti_usage("'cpt model show --why A' needs another event, B, and "
                                 "a model")
                    : cpti_usage("'cpt model show' needs one model");
     }
-    status = cpti_model_load(running->operands[running->operand_count - 1], &model);
+    status = cpti_model_load(arguments,
+                             arguments->operands[arguments->operand_count - 1], &model);
     if (model != NULL) {
         showing.model = model;
         status = cpti_exit_last(status, cpti_model_show(&showing));
@@ -119,16 +121,7 @@ static int run_show(struct running *running)
 
 static int run_curve(struct running *running)
 {
-    struct cpti_requests *requests = NULL;
-    int status =
-        cpti_model_requests(running->operands, running->operand_count, &requests);
-
-    if (requests != NULL) {
-        status = cpti_exit_last(
-            status, cpti_model_curve(requests, &running->rule, &running->view));
-    }
-    cpti_requests_free(requests);
-    return status;
+    return cpti_model_curve(&running->arguments, &running->rule, &running->view);
 }
 
 static int run_diff(struct running *running)
@@ -137,15 +130,16 @@ static int run_diff(struct running *running)
     struct cpti_model *models[2] = {NULL, NULL};
     struct cpti_model_changes *changes = NULL;
     int status =
-        cpti_whole_number(running->arguments, "seed", 0, UINT64_MAX, &options.seed);
+        cpti_whole_number(&running->arguments, "seed", 0, UINT64_MAX, &options.seed);
 
-    if (status == CPTI_EXIT_DONE && running->operand_count != 2) {
+    if (status == CPTI_EXIT_DONE && running->arguments.operand_count != 2) {
         return cpti_usage("'cpt model diff' needs two models, or lines: the base and "
                           "the new one");
     }
     for (size_t i = 0; i < 2 && status != CPTI_EXIT_USAGE; i++) {
-        status =
-            cpti_exit_last(status, cpti_model_load(running->operands[i], &models[i]));
+        status = cpti_exit_last(status, cpti_model_load(&running->arguments,
+                                                        running->arguments.operands[i],
+                                                        &models[i]));
     }
     if (models[0] != NULL && models[1] != NULL) {
         const cpt_status found =
@@ -166,7 +160,7 @@ static int run_diff(struct running *running)
 /* Reads --violations: a share such as 2%, or 0. */
 static int read_rule(struct running *running)
 {
-    const char *text = cpti_value(running->arguments, "violations");
+    const char *text = cpti_value(&running->arguments, "violations");
     double values[CPTI_AMOUNTS_MAX];
     size_t count = 0;
     int status = CPTI_EXIT_DONE;
@@ -200,12 +194,12 @@ static const struct verb {
 
 static int run_verb(const struct verb *verb, const struct cpti_arguments *arguments)
 {
-    struct running running = {.arguments = arguments,
-                              .operands = arguments->operands + 1,
-                              .operand_count = arguments->operand_count - 1};
+    struct running running = {.arguments = *arguments};
     int status = CPTI_EXIT_DONE;
 
-    if (running.operand_count == 0) {
+    running.arguments.operands++;
+    running.arguments.operand_count--;
+    if (running.arguments.operand_count == 0) {
         return cpti_usage("'cpt model %s' needs a file", verb->name);
     }
     status = verb->relation != NULL
@@ -227,6 +221,7 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
+    CPTI_SOURCES_OPTION,
     {"output", 'o', "MODEL", "with learn and merge, the file to write; default stdout"},
     {"why", 0, "A",
      "with show, only the pairs of event A and event B, which follows: 'service: "

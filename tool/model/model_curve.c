@@ -3,9 +3,10 @@
 /* model_curve.c - relations after n requests; see model_curve.h */
 #include "tool/model/model_curve.h"
 
+#include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/table/sheet.h"
-#include "import/events/requests.h"
+#include "tool/events/event_input.h"
 
 enum { POINTS_MAX = 40 };
 
@@ -82,7 +83,7 @@ static cpt_status learn(struct cpti_requests *requests,
                         const struct cpti_model_rule *rule, struct point *points,
                         size_t *count)
 {
-    cpt_status status = CPT_OK;
+    cpt_status status = cpti_requests_rewind(requests);
     uint64_t added = 0;
     uint64_t next = 10;
 
@@ -107,8 +108,9 @@ static cpt_status learn(struct cpti_requests *requests,
                : CPT_OK;
 }
 
-int cpti_model_curve(struct cpti_requests *requests, const struct cpti_model_rule *rule,
-                     const struct cpti_view *view)
+/* Prints the curve of @requests. */
+static int print_curve(struct cpti_requests *requests,
+                       const struct cpti_model_rule *rule, const struct cpti_view *view)
 {
     struct cpti_model_learner *learner = cpti_model_learner_new(NULL, NULL);
     struct point points[POINTS_MAX];
@@ -125,4 +127,17 @@ int cpti_model_curve(struct cpti_requests *requests, const struct cpti_model_rul
     }
     cpti_relation_sort(view, points, count, sizeof *points, NULL);
     return cpti_sheet_print(&sheet);
+}
+
+int cpti_model_curve(const struct cpti_arguments *arguments,
+                     const struct cpti_model_rule *rule, const struct cpti_view *view)
+{
+    struct cpti_event_input input;
+    int status = cpti_event_input_read(&input, arguments);
+
+    if (cpti_event_input_is_usable(&input, status)) {
+        status = cpti_exit_last(status, print_curve(input.requests, rule, view));
+    }
+    cpti_event_input_end(&input);
+    return status;
 }

@@ -12,13 +12,13 @@
 #include "import/model/model_relations.h"
 #include "tool/table/relation.h"
 
-struct cpti_requests;
+struct cpti_arguments;
 
 extern const struct cpti_relation cpti_model_points;
 
-/* Learns from @requests, in the order of their times, and prints the curve on stdout.
- * enum cpti_exit. */
-int cpti_model_curve(struct cpti_requests *requests, const struct cpti_model_rule *rule,
-                     const struct cpti_view *view);
+/* Learns from the lines in the operands of @arguments, in the order of time, and prints
+ * the curve on stdout. enum cpti_exit. */
+int cpti_model_curve(const struct cpti_arguments *arguments,
+                     const struct cpti_model_rule *rule, const struct cpti_view *view);
 
 #endif
