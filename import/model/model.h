@@ -16,6 +16,8 @@
  *      high        |-----|        refuted[0]: in which low ended after high began
  *                                 refuted[1]: the same the other way round
  *                                 overlaps:   in which both happened
+ *                                 contains[0]: in which high lay within low
+ *                                 contains[1]: the same the other way round
  *
  * each beyond what their times leave open. A *step* is an event and the one that comes
  * behind it in its unit; a *behaviour* is how often a request has each step, and the
@@ -82,6 +84,7 @@ struct cpti_model_pair {
     uint32_t both;
     uint32_t refuted[2];
     uint32_t overlaps;
+    uint32_t contains[2]; /* of intervals; 0 of points */
     /* The smallest id, byte by byte, of what each of the last three counts, as a number
      * of `ids`; CPTI_MODEL_NONE if that is 0. */
     uint32_t witness[3];

@@ -92,6 +92,7 @@ static cpt_status absorb_pair(struct absorbing *absorbing,
     const uint32_t b = absorbing->places[pair->high];
     const size_t ab = (size_t)a * to->stride + b;
     const size_t ba = (size_t)b * to->stride + a;
+    const size_t overlap = a < b ? ba : ab;
     const uint32_t others =
         pair->both + pair->overlaps - pair->refuted[0] - pair->refuted[1];
     cpt_status status = CPT_OK;
@@ -106,14 +107,18 @@ static cpt_status absorb_pair(struct absorbing *absorbing,
     if (status == CPT_OK) {
         status = absorb_witness(absorbing, pair->witness[1], &to->witness[ba]);
     }
-    if (status != CPT_OK || pair->overlaps == 0) {
+    if (status != CPT_OK ||
+        (pair->overlaps == 0 && pair->contains[0] == 0 && pair->contains[1] == 0)) {
         return status;
     }
-    to->others[a < b ? ba : ab] += pair->overlaps;
-    status = cpti_learner_overlap(absorbing->learner, to);
-    return status == CPT_OK ? absorb_witness(absorbing, pair->witness[2],
-                                             &to->overlap_witness[a < b ? ba : ab])
-                            : status;
+    status = cpti_learner_intervals(absorbing->learner, to);
+    if (status != CPT_OK) {
+        return status;
+    }
+    to->others[overlap] += pair->overlaps;
+    to->contains[ab] += pair->contains[0];
+    to->contains[ba] += pair->contains[1];
+    return absorb_witness(absorbing, pair->witness[2], &to->overlap_witness[overlap]);
 }
 
 static cpt_status absorb_class(struct absorbing *absorbing, uint32_t number)

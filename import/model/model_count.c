@@ -36,6 +36,7 @@ void cpti_learnt_class_deinit(const struct cpt_alloc *alloc,
     cpt_alloc_free(alloc, class->others);
     cpt_alloc_free(alloc, class->witness);
     cpt_alloc_free(alloc, class->overlap_witness);
+    cpt_alloc_free(alloc, class->contains);
     cpt_alloc_free(alloc, class->seen);
 }
 
@@ -74,26 +75,31 @@ static cpt_status grow_matrices(struct cpti_model_learner *learner,
                                 struct cpti_learnt_class *class, uint32_t stride)
 {
     const struct cpt_alloc *alloc = learner->alloc;
-    const bool overlaps = class->overlap_witness != NULL;
+    const bool has_intervals = class->contains != NULL;
     const uint32_t from = class->stride;
     struct cpti_learnt_class grown = {
         .refuted = moved(alloc, class->refuted, from, stride, 0),
         .others = moved(alloc, class->others, from, stride, 0),
         .witness = moved(alloc, class->witness, from, stride, 0xff),
         .overlap_witness =
-            overlaps ? moved(alloc, class->overlap_witness, from, stride, 0xff) : NULL,
+            has_intervals ? moved(alloc, class->overlap_witness, from, stride, 0xff)
+                          : NULL,
+        .contains =
+            has_intervals ? moved(alloc, class->contains, from, stride, 0) : NULL,
         .seen = cpt_alloc_zeroed(alloc, (size_t)stride * stride / 8)};
     struct cpti_learnt_class freed = grown;
     cpt_status status = CPT_NO_MEMORY;
 
     if (grown.refuted != NULL && grown.others != NULL && grown.witness != NULL &&
-        grown.seen != NULL && (grown.overlap_witness != NULL || !overlaps)) {
+        grown.seen != NULL &&
+        (!has_intervals || (grown.overlap_witness != NULL && grown.contains != NULL))) {
         freed = *class;
         class->stride = stride;
         class->refuted = grown.refuted;
         class->others = grown.others;
         class->witness = grown.witness;
         class->overlap_witness = grown.overlap_witness;
+        class->contains = grown.contains;
         class->seen = grown.seen;
         learner->pair_room += (uint64_t)stride * stride - (uint64_t)from * from;
         status = CPT_OK;
@@ -191,13 +197,27 @@ cpt_status cpti_learner_place(struct cpti_model_learner *learner,
     return add_place(learner, class, kind, last, place);
 }
 
-cpt_status cpti_learner_overlap(struct cpti_model_learner *learner,
-                                struct cpti_learnt_class *class)
+cpt_status cpti_learner_intervals(struct cpti_model_learner *learner,
+                                  struct cpti_learnt_class *class)
 {
-    if (class->overlap_witness == NULL) {
-        class->overlap_witness = moved(learner->alloc, NULL, 0, class->stride, 0xff);
+    const struct cpt_alloc *alloc = learner->alloc;
+    const uint32_t stride = class->stride;
+    uint32_t *witness = NULL;
+    uint32_t *contains = NULL;
+
+    if (class->contains != NULL) {
+        return CPT_OK;
     }
-    return class->overlap_witness != NULL ? CPT_OK : CPT_NO_MEMORY;
+    witness = moved(alloc, NULL, 0, stride, 0xff);
+    contains = moved(alloc, NULL, 0, stride, 0);
+    if (witness == NULL || contains == NULL) {
+        cpt_alloc_free(alloc, witness);
+        cpt_alloc_free(alloc, contains);
+        return CPT_NO_MEMORY;
+    }
+    class->overlap_witness = witness;
+    class->contains = contains;
+    return CPT_OK;
 }
 
 /* --- The events of a request --- */
@@ -270,7 +290,9 @@ static void take_event(struct cpti_counting *counting, uint32_t *count, uint32_t
     *event = (struct cpti_counted){.start_ns = line->begin_ns + line->resolution_ns,
                                    .end_ns = end_ns,
                                    .place = place,
-                                   .unit = turns == MANY ? UNIT_MANY : line->unit};
+                                   .unit = turns == MANY ? UNIT_MANY : line->unit,
+                                   .resolution_ns = line->resolution_ns,
+                                   .is_interval = line->is_interval && turns != MANY};
     counting->event_of[place] = (*count)++;
 }
 
@@ -456,8 +478,36 @@ static cpt_status count_refuted(struct cpti_model_learner *learner,
     return status;
 }
 
-/* Counts that both of two events happened at one time, or neither ended after the other
- * began. */
+/* Whether @b may lie within @a. */
+static bool may_contain(const struct cpti_counted *a, const struct cpti_counted *b)
+{
+    const int64_t resolution_ns = a->resolution_ns;
+
+    return b->start_ns >= a->start_ns - 2 * resolution_ns &&
+           b->end_ns <= a->end_ns + 2 * resolution_ns;
+}
+
+/* Counts which of two intervals contains the other one. */
+static void count_contains(const struct cpti_learnt_class *class,
+                           const struct cpti_counted *a, const struct cpti_counted *b)
+{
+    class->contains[(size_t)a->place * class->stride + b->place] += may_contain(a, b);
+    class->contains[(size_t)b->place * class->stride + a->place] += may_contain(b, a);
+}
+
+/* Counts that two events, of different units, overlap: each began before the other one
+ * ended. */
+static cpt_status count_overlap(struct cpti_model_learner *learner,
+                                struct cpti_learnt_class *class, uint32_t low,
+                                uint32_t high, struct cpt_bytes id)
+{
+    const size_t at = (size_t)high * class->stride + low;
+
+    class->others[at]++;
+    return cpti_learner_witness(learner, id, &class->overlap_witness[at]);
+}
+
+/* Counts what is neither one order nor the other of two events. */
 static cpt_status count_pair(struct cpti_model_learner *learner,
                              struct cpti_learnt_class *class, uint32_t first,
                              uint32_t second, struct cpt_bytes id)
@@ -467,26 +517,25 @@ static cpt_status count_pair(struct cpti_model_learner *learner,
     const uint32_t low = a->place < b->place ? a->place : b->place;
     const uint32_t high = a->place < b->place ? b->place : a->place;
     const bool is_refuted = b->start_ns < a->end_ns;
-    cpt_status status = CPT_OK;
 
-    if (a->unit == b->unit || is_refuted != (a->start_ns < b->end_ns)) {
+    if (a->unit == b->unit) {
         return CPT_OK;
     }
-    if (!is_refuted) {
-        class->others[(size_t)low * class->stride + high]++;
+    if (a->is_interval && b->is_interval) {
+        count_contains(class, a, b);
+    }
+    if (is_refuted != (a->start_ns < b->end_ns)) {
         return CPT_OK;
     }
-    status = cpti_learner_overlap(learner, class);
-    if (status == CPT_OK) {
-        const size_t at = (size_t)high * class->stride + low;
-
-        class->others[at]++;
-        status = cpti_learner_witness(learner, id, &class->overlap_witness[at]);
+    if (is_refuted) {
+        return count_overlap(learner, class, low, high, id);
     }
-    return status;
+    class->others[(size_t)low * class->stride + high]++;
+    return CPT_OK;
 }
 
-/* Counts the pairs of which both, or neither, order is refuted. */
+/* Counts the pairs of which both, or neither, order is refuted, or one contains the
+ * other: they are near each other, up to four times the resolution. */
 static cpt_status count_others(struct cpti_model_learner *learner,
                                struct cpti_learnt_class *class, uint32_t count,
                                int64_t resolution_ns, struct cpt_bytes id)
@@ -495,8 +544,10 @@ static cpt_status count_others(struct cpti_model_learner *learner,
     cpt_status status = CPT_OK;
 
     for (uint32_t i = 0; i < count; i++) {
-        const int64_t near_ns = events[i].start_ns + 2 * resolution_ns;
-        const int64_t last_ns = events[i].end_ns > near_ns ? events[i].end_ns : near_ns;
+        const int64_t last_ns =
+            (events[i].end_ns > events[i].start_ns ? events[i].end_ns
+                                                   : events[i].start_ns) +
+            4 * resolution_ns;
 
         for (uint32_t k = i + 1; k < count && events[k].start_ns <= last_ns; k++) {
             status = count_pair(learner, class, i, k, id);
@@ -506,6 +557,18 @@ static cpt_status count_others(struct cpti_model_learner *learner,
         }
     }
     return CPT_OK;
+}
+
+/* Whether one of the lines is an interval, or of many turns together, which is like
+ * one. */
+static bool has_intervals(const struct cpti_counting *counting, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (counting->events[i].is_interval || counting->events[i].unit == UNIT_MANY) {
+            return true;
+        }
+    }
+    return false;
 }
 
 cpt_status cpti_learner_count(struct cpti_model_learner *learner,
@@ -530,7 +593,12 @@ cpt_status cpti_learner_count(struct cpti_model_learner *learner,
                                                                : resolution_ns;
     }
     order_events(&learner->counting, count);
-    status = count_refuted(learner, class, count, id);
+    if (has_intervals(&learner->counting, count)) {
+        status = cpti_learner_intervals(learner, class);
+    }
+    if (status == CPT_OK) {
+        status = count_refuted(learner, class, count, id);
+    }
     return status == CPT_OK ? count_others(learner, class, count, resolution_ns, id)
                             : status;
 }

@@ -28,8 +28,10 @@
  *          number  pairs; each:
  *              number  step up of low       number  high, less the one before if low is
  *                              the same, else less low; less 1
- *              number  both    numbers refuted[0], refuted[1], overlaps
- *              number  witness of each of the last three that is not 0
+ *              number  2 × both + whether one contains the other in some
+ *              number  refuted[0]      number  refuted[1]      number  overlaps
+ *              number  witness of each of these three that is not 0
+ *              number  contains[0]     number  contains[1]     if one does
  *      number  steps; each:    number  step up of from; number to, a step up less 1 if
  *                              from is the same
  *      number  behaviours; each:

@@ -304,8 +304,10 @@ static struct cpti_model_pair pair_of(const struct finishing *finishing, uint32_
 
     pair.both = pair.refuted[0] + pair.refuted[1] - pair.overlaps +
                 class->others[overlap == ab ? ba : ab];
-    if (pair.overlaps != 0) {
+    if (class->contains != NULL) {
         pair.witness[2] = id_or_none(finishing, class->overlap_witness[overlap]);
+        pair.contains[0] = class->contains[ab];
+        pair.contains[1] = class->contains[ba];
     }
     return pair;
 }

@@ -51,6 +51,7 @@ struct cpti_learnt_place {
  *      refuted[i][k]  requests in which i ended after k began
  *      others[i][k]   … in which neither ended after the other began
  *      others[k][i]   … in which both did
+ *      contains[i][k] … in which k lay within i
  *      witness[i][k]  an id of those that refuted[i][k] counts
  *      seen[i][k]     whether this block has none with a smaller id
  */
@@ -67,7 +68,8 @@ struct cpti_learnt_class {
     uint32_t *refuted;
     uint32_t *others;
     uint32_t *witness;
-    uint32_t *overlap_witness; /* [k][i]; NULL: there is no overlap */
+    uint32_t *overlap_witness; /* [k][i]; NULL: there is no interval */
+    uint32_t *contains;        /* likewise */
     uint64_t *seen;
     uint64_t block; /* of which `seen` tells */
 };
@@ -78,6 +80,8 @@ struct cpti_counted {
     int64_t end_ns;   /* its end, as early as it can be */
     uint32_t place;
     uint32_t unit;
+    uint32_t resolution_ns;
+    bool is_interval; /* one, not all of many turns */
 };
 
 /* What a request needs while it is counted, kept from one to the next. */
@@ -187,9 +191,9 @@ void cpti_learner_drop(struct cpti_model_learner *learner, uint32_t kind,
 cpt_status cpti_learner_witness(struct cpti_model_learner *learner, struct cpt_bytes id,
                                 uint32_t *witness);
 
-/* Makes room for witnesses of overlaps. */
-cpt_status cpti_learner_overlap(struct cpti_model_learner *learner,
-                                struct cpti_learnt_class *class);
+/* Makes room for what intervals alone have. */
+cpt_status cpti_learner_intervals(struct cpti_model_learner *learner,
+                                  struct cpti_learnt_class *class);
 
 void cpti_learnt_class_deinit(const struct cpt_alloc *alloc,
                               struct cpti_learnt_class *class);

@@ -252,7 +252,19 @@ static bool counts_fit(const struct cpti_model *model,
            pair->both <= model->places[class->place + pair->low].requests &&
            pair->both <= model->places[class->place + pair->high].requests &&
            pair->overlaps <= pair->refuted[0] && pair->overlaps <= pair->refuted[1] &&
-           sum - pair->overlaps <= pair->both;
+           sum - pair->overlaps <= pair->both && pair->contains[0] <= pair->both &&
+           pair->contains[1] <= pair->both;
+}
+
+/* Reads how often one contains the other, if it @is_there: then not both are 0. */
+static void get_contains(struct reader *reader, bool is_there,
+                         struct cpti_model_pair *pair)
+{
+    pair->contains[0] = is_there ? get_to(reader, UINT32_MAX, "count of a pair") : 0;
+    pair->contains[1] = is_there ? get_to(reader, UINT32_MAX, "count of a pair") : 0;
+    if (is_there && pair->contains[0] == 0 && pair->contains[1] == 0) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a pair contains each other 0 times");
+    }
 }
 
 static void get_pair(struct reader *reader, const struct cpti_model_class *class,
@@ -261,13 +273,18 @@ static void get_pair(struct reader *reader, const struct cpti_model_class *class
     const uint64_t last_place = (uint64_t) class->place_count - 1;
     const struct cpti_model *model = reader->model;
     uint32_t counts[3] = {0};
+    uint64_t form = 0;
 
     pair->low = get_above(reader, last != NULL ? last->low : 0, last_place, "place");
     pair->high = get_above(
         reader,
         (uint64_t)(last != NULL && last->low == pair->low ? last->high : pair->low) + 1,
         last_place, "place");
-    pair->both = get_to(reader, UINT32_MAX, "count of a pair");
+    form = get_number(reader);
+    if (form / 2 > UINT32_MAX) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a pair has too many requests");
+    }
+    pair->both = (uint32_t)(form / 2);
     for (unsigned i = 0; i < 3; i++) {
         counts[i] = get_to(reader, UINT32_MAX, "count of a pair");
     }
@@ -284,6 +301,7 @@ static void get_pair(struct reader *reader, const struct cpti_model_class *class
                          (unsigned)pair->witness[i]);
         }
     }
+    get_contains(reader, (form & 1) != 0, pair);
     if (reader->status == CPT_OK && !counts_fit(model, class, pair)) {
         (void)REFUSE(reader, CPT_CORRUPT, "the counts of a pair contradict each other");
     }

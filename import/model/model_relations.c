@@ -23,6 +23,11 @@ enum cpti_model_relation cpti_model_relation_of(const struct cpti_model *model,
                : is_before           ? CPTI_MODEL_BEFORE
                                      : CPTI_MODEL_AFTER;
     }
+    if (pair->contains[0] >= pair->both - allowed ||
+        pair->contains[1] >= pair->both - allowed) {
+        return pair->contains[0] >= pair->contains[1] ? CPTI_MODEL_CONTAINS
+                                                      : CPTI_MODEL_WITHIN;
+    }
     return pair->overlaps <= allowed && places[pair->low].is_interval &&
                    places[pair->high].is_interval
                ? CPTI_MODEL_EXCLUSIVE
@@ -34,6 +39,7 @@ const char *cpti_model_relation_word(enum cpti_model_relation kind)
     static const char *const words[CPTI_MODEL_RELATIONS] = {
         [CPTI_MODEL_RARE] = "rare",           [CPTI_MODEL_EITHER] = "either",
         [CPTI_MODEL_BEFORE] = "before",       [CPTI_MODEL_AFTER] = "after",
+        [CPTI_MODEL_CONTAINS] = "contains",   [CPTI_MODEL_WITHIN] = "within",
         [CPTI_MODEL_EXCLUSIVE] = "exclusive", [CPTI_MODEL_TOGETHER] = "together"};
 
     return words[kind];
@@ -53,7 +59,8 @@ void cpti_model_tally(const struct cpti_model *model,
 
 double cpti_model_certainty(const uint64_t tally[CPTI_MODEL_RELATIONS])
 {
-    const uint64_t fixed = tally[CPTI_MODEL_BEFORE] + tally[CPTI_MODEL_AFTER];
+    const uint64_t fixed = tally[CPTI_MODEL_BEFORE] + tally[CPTI_MODEL_AFTER] +
+                           tally[CPTI_MODEL_CONTAINS] + tally[CPTI_MODEL_WITHIN];
     uint64_t all = 0;
 
     for (unsigned i = CPTI_MODEL_RARE + 1; i < CPTI_MODEL_RELATIONS; i++) {

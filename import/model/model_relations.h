@@ -4,13 +4,14 @@
  * model_relations.h - what the counts of two places mean, decided when it is asked
  *
  *      before      one ended before the other began, in all but `violations` of them
+ *      contains    the second lies within the first, in all but `violations` of them
  *      exclusive   two intervals that come in either order, but never overlap
  *      together    both orders hold: times of no length cannot tell them apart
  *      either      any order was seen: work in parallel, or by chance
  *      rare        fewer than `support` requests have both
  *
- * The share of pairs with a fixed order, of those that are not rare, is the order
- * certainty: at 98 % or more a class is sequential.
+ * The share of pairs with a fixed order, or of which one contains the other, of those
+ * that are not rare, is the order certainty: at 98 % or more a class is sequential.
  */
 #ifndef CPTI_MODEL_RELATIONS_H
 #define CPTI_MODEL_RELATIONS_H
@@ -23,8 +24,10 @@ enum { CPTI_MODEL_SUPPORT = 5 };
 enum cpti_model_relation {
     CPTI_MODEL_RARE,
     CPTI_MODEL_EITHER,
-    CPTI_MODEL_BEFORE, /* low before high */
-    CPTI_MODEL_AFTER,  /* high before low */
+    CPTI_MODEL_BEFORE,   /* low before high */
+    CPTI_MODEL_AFTER,    /* high before low */
+    CPTI_MODEL_CONTAINS, /* low contains high */
+    CPTI_MODEL_WITHIN,   /* high contains low */
     CPTI_MODEL_EXCLUSIVE,
     CPTI_MODEL_TOGETHER,
     CPTI_MODEL_RELATIONS

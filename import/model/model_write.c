@@ -126,7 +126,8 @@ static void put_pairs(struct writer *writer, const struct cpti_model *model,
 
         put_number(writer, pair->low - last.low);
         put_number(writer, pair->high - (is_same ? last.high : pair->low) - 1);
-        put_number(writer, pair->both);
+        put_number(writer, 2 * (uint64_t)pair->both +
+                               (pair->contains[0] != 0 || pair->contains[1] != 0));
         for (unsigned k = 0; k < 3; k++) {
             put_number(writer, counts[k]);
         }
@@ -134,6 +135,10 @@ static void put_pairs(struct writer *writer, const struct cpti_model *model,
             if (counts[k] != 0) {
                 put_number(writer, pair->witness[k]);
             }
+        }
+        if (pair->contains[0] != 0 || pair->contains[1] != 0) {
+            put_number(writer, pair->contains[0]);
+            put_number(writer, pair->contains[1]);
         }
         last = *pair;
     }

@@ -65,7 +65,8 @@ static cpt_status add_point(struct cpti_model_learner *learner,
         point.fixed += tally[CPTI_MODEL_BEFORE] + tally[CPTI_MODEL_AFTER];
         point.exclusive += tally[CPTI_MODEL_EXCLUSIVE];
         point.either += tally[CPTI_MODEL_EITHER];
-        point.pairs += tally[CPTI_MODEL_TOGETHER];
+        point.pairs += tally[CPTI_MODEL_TOGETHER] + tally[CPTI_MODEL_CONTAINS] +
+                       tally[CPTI_MODEL_WITHIN];
     }
     point.pairs += point.fixed + point.exclusive + point.either;
     if (*count > 0 && points[*count - 1].either <= point.either) {

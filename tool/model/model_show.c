@@ -48,7 +48,7 @@ static struct cpti_cell kind_cell(const struct cpti_asked *asked, uint32_t numbe
 
 /* --- Classes --- */
 
-enum { ENTRY, SECOND, REQUESTS, PLACES, PAIRS, FIXED, EXCLUSIVE, CERTAINTY };
+enum { ENTRY, SECOND, REQUESTS, PLACES, PAIRS, FIXED, NESTED, EXCLUSIVE, CERTAINTY };
 
 static struct cpti_cell get_class(const struct cpti_asked *asked)
 {
@@ -69,6 +69,9 @@ static struct cpti_cell get_class(const struct cpti_asked *asked)
     case FIXED:
         return cpti_cell_count(row->tally[CPTI_MODEL_BEFORE] +
                                row->tally[CPTI_MODEL_AFTER]);
+    case NESTED:
+        return cpti_cell_count(row->tally[CPTI_MODEL_CONTAINS] +
+                               row->tally[CPTI_MODEL_WITHIN]);
     case EXCLUSIVE:
         return cpti_cell_count(row->tally[CPTI_MODEL_EXCLUSIVE]);
     default:
@@ -82,10 +85,12 @@ static const struct cpti_column class_columns[] = {
      "kinds of events, each with which of its occurrences it is"},
     {"pairs", "pairs", CPTI_COUNT, get_class, PAIRS, "of these, that occur together"},
     {"fixed", "fixed", CPTI_COUNT, get_class, FIXED, "pairs that come in one order"},
+    {"nested", "nested", CPTI_COUNT, get_class, NESTED,
+     "pairs of intervals of which one contains the other"},
     {"exclusive", "exclusive", CPTI_COUNT, get_class, EXCLUSIVE,
      "pairs in either order that never overlap"},
     {"certainty", "certainty", CPTI_SHARE, get_class, CERTAINTY,
-     "share of pairs with a fixed order, of those that are not rare"},
+     "share of pairs with a fixed order, or nested, of those that are not rare"},
     {"second", "second", CPTI_NAME, get_class, SECOND,
      "the first event of another service"},
     {"entry", "entry", CPTI_NAME, get_class, ENTRY, "the first event"},
@@ -98,7 +103,18 @@ const struct cpti_relation cpti_model_classes = {
 
 /* --- Pairs --- */
 
-enum { CLASS, FIRST, THEN, RELATION, BOTH, AGAINST, AGAINST_BACK, OVERLAPS, WITNESS };
+enum {
+    CLASS,
+    FIRST,
+    THEN,
+    RELATION,
+    BOTH,
+    AGAINST,
+    AGAINST_BACK,
+    OVERLAPS,
+    CONTAINS,
+    WITNESS
+};
 
 static struct cpti_cell place_cell(const struct cpti_asked *asked,
                                    const struct pair_row *row, bool is_then)
@@ -118,7 +134,17 @@ static uint32_t witness_of(const struct pair_row *row)
     const struct cpti_model_pair *pair = row->pair;
 
     return row->relation == CPTI_MODEL_EXCLUSIVE ? pair->witness[2]
-                                                 : pair->witness[row->turned];
+           : row->relation == CPTI_MODEL_CONTAINS || row->relation == CPTI_MODEL_WITHIN
+               ? CPTI_MODEL_NONE
+               : pair->witness[row->turned];
+}
+
+/* A relation, told from the place that comes first. */
+static enum cpti_model_relation told_as(enum cpti_model_relation relation)
+{
+    return relation == CPTI_MODEL_AFTER    ? CPTI_MODEL_BEFORE
+           : relation == CPTI_MODEL_WITHIN ? CPTI_MODEL_CONTAINS
+                                           : relation;
 }
 
 static struct cpti_cell get_pair(const struct cpti_asked *asked)
@@ -133,8 +159,7 @@ static struct cpti_cell get_pair(const struct cpti_asked *asked)
     case THEN:
         return place_cell(asked, row, asked->what == THEN);
     case RELATION:
-        return cpti_cell_text(cpti_model_relation_word(
-            row->relation == CPTI_MODEL_AFTER ? CPTI_MODEL_BEFORE : row->relation));
+        return cpti_cell_text(cpti_model_relation_word(told_as(row->relation)));
     case BOTH:
         return cpti_cell_count(pair->both);
     case AGAINST:
@@ -143,6 +168,8 @@ static struct cpti_cell get_pair(const struct cpti_asked *asked)
         return cpti_cell_count(pair->refuted[1 - row->turned]);
     case OVERLAPS:
         return cpti_cell_count(pair->overlaps);
+    case CONTAINS:
+        return cpti_cell_count(pair->contains[row->turned]);
     default:
         return witness_of(row) != CPTI_MODEL_NONE
                    ? cpti_cell_bytes(
@@ -159,11 +186,13 @@ static const struct cpti_column pair_columns[] = {
      "in which the second ended after the first began"},
     {"overlaps", "overlaps", CPTI_COUNT, get_pair, OVERLAPS,
      "in which both happened at one time"},
+    {"contains", "contains", CPTI_COUNT, get_pair, CONTAINS,
+     "in which the second lay within the first"},
     {"witness", "witness", CPTI_NAME, get_pair, WITNESS,
      "the smallest id of a request that is against it"},
     {"class", "class", CPTI_NAME, get_pair, CLASS, "by which event they enter"},
     {"relation", "relation", CPTI_TEXT, get_pair, RELATION,
-     "before, exclusive, together, either or rare"},
+     "before, contains, exclusive, together, either or rare"},
     {"first", "first", CPTI_NAME, get_pair, FIRST, "an event"},
     {"then", "then", CPTI_NAME, get_pair, THEN, "another one"},
     {0},
@@ -209,8 +238,10 @@ static void take_pairs(struct shown *shown, const struct cpti_model_class *class
         if (!is_asked(showing, class, pair, &row.turned)) {
             continue;
         }
-        if (relation == CPTI_MODEL_BEFORE || relation == CPTI_MODEL_AFTER) {
-            row.turned = relation == CPTI_MODEL_AFTER;
+        if (relation == CPTI_MODEL_BEFORE || relation == CPTI_MODEL_CONTAINS) {
+            row.turned = 0;
+        } else if (relation == CPTI_MODEL_AFTER || relation == CPTI_MODEL_WITHIN) {
+            row.turned = 1;
         }
         shown->pairs[shown->pair_count++] = row;
     }

@@ -147,11 +147,12 @@ walk json cpt whatif --json --set '*=-50%' notes.json
 } >lines.csv
 sed 's/,y,/,q,/' lines.csv >changed.csv
 if cpt model learn lines.csv >lines.cptmodel 2>said; then
+    cpt model learn changed.csv >changed.cptmodel 2>said
     walk text cpt model show lines.cptmodel
     walk json cpt model show --json lines.cptmodel
     walk text cpt model curve lines.csv
-    walk text cpt model diff lines.cptmodel changed.csv
-    walk rows cpt model diff --json lines.cptmodel changed.csv
+    walk text cpt model diff lines.cptmodel changed.cptmodel
+    walk rows cpt model diff --json lines.cptmodel changed.cptmodel
 else
     grep -q 'built without simdjson' said || cat said
 fi

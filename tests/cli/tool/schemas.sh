@@ -69,8 +69,8 @@ done
 } >lines.csv
 sed 's/,y,/,q,/' lines.csv >changed.csv
 if cpt model learn lines.csv >lines.cptmodel 2>said; then
-    cpt model diff --json lines.cptmodel changed.csv | is model_diff
-    cpt model diff --json --max-bytes 2k lines.cptmodel changed.csv | is model_diff
+    cpt model diff --json lines.cptmodel changed.csv 2>none | is model_diff
+    cpt model diff --json --max-bytes 2k lines.cptmodel changed.csv 2>none | is model_diff
     cpt model show --json lines.cptmodel | is model_show
     cpt model show --json --max-bytes 2k lines.cptmodel | is model_show
     cpt model curve --json lines.csv | is model_curve

@@ -26,6 +26,7 @@ struct plain_pair {
     char places[2][TEXT]; /* in the order of their texts */
     uint32_t both;
     uint32_t counts[3]; /* refuted, and overlaps */
+    uint32_t contains[2];
     char witness[3][SYSTEM_TEXT_BYTES];
 };
 
@@ -34,6 +35,8 @@ struct plain_place {
     int64_t start;
     int64_t end;
     uint32_t unit;
+    int64_t resolution;
+    bool is_interval;
 };
 
 static struct plain_pair *plain_pairs;
@@ -80,6 +83,8 @@ static size_t plain_places(const struct cpti_requests *requests,
         place->start = line->begin_ns + line->resolution_ns;
         place->end = end;
         place->unit = turn > CPTI_MODEL_TURNS_MAX ? UINT32_MAX : line->unit;
+        place->resolution = line->resolution_ns;
+        place->is_interval = line->is_interval && turn <= CPTI_MODEL_TURNS_MAX;
         count++;
         if (count == PLAIN_PLACES_MAX) {
             abort();
@@ -111,6 +116,17 @@ static struct plain_pair *plain_find(const char *class, const char *low,
     return pair;
 }
 
+/* Whether b lies in a, beyond what both resolutions leave open. */
+static bool plain_contains(const struct plain_place *a, const struct plain_place *b)
+{
+    const int64_t open = a->resolution + b->resolution;
+    const int64_t begins[2] = {a->start - a->resolution, b->start - b->resolution};
+    const int64_t ends[2] = {a->end + a->resolution, b->end + b->resolution};
+
+    return a->is_interval && b->is_interval && begins[0] - open <= begins[1] &&
+           ends[1] <= ends[0] + open;
+}
+
 static void plain_count_pair(const char *class, const struct plain_place *a,
                              const struct plain_place *b, struct cpt_bytes id)
 {
@@ -125,6 +141,8 @@ static void plain_count_pair(const char *class, const struct plain_place *a,
     }
     pair = plain_find(class, low->text, high->text);
     pair->both++;
+    pair->contains[0] += plain_contains(low, high);
+    pair->contains[1] += plain_contains(high, low);
     holds[0] = high->start < low->end;
     holds[1] = low->start < high->end;
     holds[2] = holds[0] && holds[1];
@@ -206,6 +224,8 @@ static void check_pair(const struct cpti_model *model,
     plain = plain_find(class_text, texts[0], texts[1]);
     CU_ASSERT_EQUAL_FATAL(plain_count, before);
     CU_ASSERT_EQUAL(plain->both, pair->both);
+    CU_ASSERT_EQUAL(plain->contains[0], pair->contains[0]);
+    CU_ASSERT_EQUAL(plain->contains[1], pair->contains[1]);
     for (unsigned i = 0; i < 3; i++) {
         CU_ASSERT_EQUAL(plain->counts[i], counts[i]);
         if (counts[i] == 0) {
@@ -500,6 +520,37 @@ static void test_relations(void)
     }
 }
 
+/* A call within its caller; in @out of 100 requests it ends after it. */
+static enum cpti_model_relation nested(uint32_t out)
+{
+    const struct cpti_model_rule rule = {CPTI_MODEL_VIOLATIONS, CPTI_MODEL_SUPPORT};
+    struct system_events *events = new_events();
+    struct cpti_model *model = NULL;
+    enum cpti_model_relation relation = CPTI_MODEL_RARE;
+
+    for (uint32_t i = 0; i < 100; i++) {
+        char id[SYSTEM_TEXT_BYTES];
+
+        (void)snprintf(id, sizeof id, "r%u", (unsigned)i);
+        system_add(events, id, "a", "", "caller", 0, 100);
+        system_add(events, id, "b", "", "call", 10, i < out ? 110 : 90);
+    }
+    model = system_learn(NULL, system_requests(events, 1, 0));
+    CU_ASSERT_EQUAL_FATAL(model->pair_count, 1);
+    CU_ASSERT_EQUAL(model->pairs[0].contains[0], 100 - out);
+    relation = cpti_model_relation_of(model, model->classes, model->pairs, &rule);
+    cpti_model_free(model);
+    free(events);
+    return relation;
+}
+
+static void test_nested(void)
+{
+    CU_ASSERT_EQUAL(nested(0), CPTI_MODEL_CONTAINS);
+    CU_ASSERT_EQUAL(nested(2), CPTI_MODEL_CONTAINS);
+    CU_ASSERT_EQUAL(nested(3), CPTI_MODEL_EITHER);
+}
+
 /* --- The file --- */
 
 static unsigned char *some_bytes(size_t *count)
@@ -596,6 +647,7 @@ CU_TestInfo cpt_model_tests[] = {
     {"pairs beyond the limit are left out", test_pairs_max},
     {"beyond the limit of cells a part stands for all", test_cells_max},
     {"what two places are", test_relations},
+    {"intervals within others", test_nested},
     {"damaged files are refused", test_file},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
