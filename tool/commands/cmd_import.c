@@ -15,6 +15,7 @@
 #include "tool/table/json_write.h"
 #include "tool/base/options.h"
 #include "tool/events/event_import.h"
+#include "tool/events/event_order.h"
 #include "tool/events/event_sources.h"
 #include "tool/base/output.h"
 #include "tool/requests/moved_clocks.h"
@@ -697,6 +698,9 @@ static int run(const struct cpti_arguments *arguments)
     if (cpti_has(arguments, "sources")) {
         return cpti_usage("--sources goes with --events");
     }
+    if (cpti_has(arguments, "method")) {
+        return cpti_usage("--method goes with --events");
+    }
     if (status == CPTI_EXIT_DONE) {
         import.records.tag_keys = import.tag_keys;
         status =
@@ -748,6 +752,7 @@ static const struct cpti_option options[] = {
     {"events", 0, NULL,
      "the files are lines of logs, CSV with the columns id, service, event, time_us …"},
     CPTI_SOURCES_OPTION,
+    CPTI_METHOD_OPTION,
     {"service", 0, "NAME", "the service of lines of an entry that name none"},
     {"annotate", 0, "FILE",
      "write the file again, with the path time of each span; '-' is standard output"},

@@ -8,6 +8,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/events/event_input.h"
+#include "tool/events/event_order.h"
 #include "tool/log/span_records.h"
 #include "tool/requests/span_totals.h"
 #include "import/events/event_traces.h"
@@ -27,6 +28,7 @@ enum { ATTRIBUTES_MAX = 4, ID_BYTES = 17 };
 struct event_import {
     struct cpti_event_input input;
     struct cpti_event_traces *traces;
+    struct cpti_event_order order;
     struct cpti_spans *spans;
     struct cpti_output log;
     struct cpti_span_records records;
@@ -49,9 +51,9 @@ static struct cpt_attribute text_of(const char *key, struct cpt_bytes text)
 static size_t describe(struct event_import *import,
                        const struct cpti_event_trace *trace, bool is_trace_id)
 {
-    const unsigned evidence = trace->method == CPTI_EVENT_BY_POINTS
-                                  ? CPT_EVIDENCE_INFERRED
-                                  : CPT_EVIDENCE_LEARNT;
+    const bool is_learnt =
+        trace->method != CPTI_EVENT_BY_POINTS || import->order.order != NULL;
+    const unsigned evidence = is_learnt ? CPT_EVIDENCE_LEARNT : CPT_EVIDENCE_INFERRED;
     struct cpt_attribute *attributes = import->attributes;
     size_t count = 0;
 
@@ -157,6 +159,7 @@ static cpt_status add_ordered(struct event_import *import,
                               const struct cpti_event_trace *trace, struct cpt_bytes id)
 {
     struct cpt_path *path = import->records.path;
+    struct cpti_request request = trace->request;
     struct cpt_record record = {
         .start_unix_ns = (uint64_t)trace->request.lines[0].begin_ns,
         .method = cpti_requests_text(import->input.requests, CPTI_NAMES_KIND,
@@ -165,7 +168,12 @@ static cpt_status add_ordered(struct event_import *import,
     cpt_status status = CPT_OK;
 
     cpt_path_reset(path);
-    status = cpti_order_path(import->input.requests, &trace->request, path);
+    if (import->order.order != NULL) {
+        status = cpti_model_order_keep(import->order.order, &request);
+    }
+    if (status == CPT_OK) {
+        status = cpti_order_path(import->input.requests, &request, path);
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -267,6 +275,11 @@ static int import_input(struct event_import *import,
         return cpti_failed("out of memory");
     }
     cpti_spans_align_clocks(import->spans, false); /* they are, over many requests */
+    status = cpti_event_order_learn(&import->order, arguments, import->input.requests);
+    if (status != CPTI_EXIT_DONE) {
+        cpti_output_abort(&import->log);
+        return status;
+    }
     status = import_all(import);
     tell_all(import);
     if (status == CPTI_EXIT_DONE && import->paths == 0) {
@@ -301,6 +314,7 @@ int cpti_event_import(const struct cpti_arguments *arguments)
         status = read;
     }
     cpti_event_traces_free(import.traces);
+    cpti_event_order_end(&import.order);
     cpti_event_input_end(&import.input);
     cpti_span_records_deinit(&import.records);
     cpti_spans_free(import.spans);

@@ -7,6 +7,7 @@
  * by their texts.
  */
 #include "import/model/model_file.h"
+#include "import/model/model_path.h"
 #include "import/model/model_relations.h"
 #include "tests/unit/import/model_system.h"
 
@@ -551,6 +552,57 @@ static void test_nested(void)
     CU_ASSERT_EQUAL(nested(3), CPTI_MODEL_EITHER);
 }
 
+/* --- Paths --- */
+
+/* What stays of a request of "a1 b1 c1 a2", of which b1 and c1 come in either order in
+ * @turned of 20 requests. */
+static void expect_path(uint32_t turned, const char *expected)
+{
+    const struct cpti_model_rule rule = {CPTI_MODEL_VIOLATIONS, 1};
+    struct system_events *events = new_events();
+    struct cpti_requests *requests = NULL;
+    struct cpti_model *model = NULL;
+    struct cpti_model_order *order = NULL;
+    struct cpti_request request;
+    char text[TEXT] = "";
+
+    for (uint32_t i = 0; i < 20; i++) {
+        const bool is_late = i > 0 && i <= turned;
+        char id[SYSTEM_TEXT_BYTES];
+
+        (void)snprintf(id, sizeof id, "r%02u", (unsigned)i);
+        system_add(events, id, "a", "", "a1", i * 1000, -1);
+        system_add(events, id, "b", "", "b1", i * 1000 + 10, -1);
+        system_add(events, id, "c", "", "c1", i * 1000 + (is_late ? 40 : 20), -1);
+        system_add(events, id, "a", "", "a2", i * 1000 + 30, -1);
+        system_add(events, id, "b", "", "b2", i * 1000 + 50, -1);
+    }
+    model = system_learn(NULL, system_requests(events, 1, 0));
+    requests = system_requests(events, 1, 0);
+    order = cpti_model_order_new(NULL, model, requests, &rule);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(order);
+    CU_ASSERT_EQUAL_FATAL(cpti_requests_next(requests, &request), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_model_order_keep(order, &request), CPT_OK);
+    for (size_t i = 0; i < request.count; i++) {
+        const struct cpt_bytes name =
+            cpti_requests_text(requests, CPTI_NAMES_KIND, request.lines[i].kind);
+        const size_t bytes = strlen(text);
+
+        (void)snprintf(text + bytes, TEXT - bytes, "%.*s ", (int)name.bytes, name.data);
+    }
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    cpti_model_order_free(order);
+    cpti_requests_free(requests);
+    cpti_model_free(model);
+    free(events);
+}
+
+static void test_path(void)
+{
+    expect_path(0, "a1 b1 c1 a2 ");
+    expect_path(6, "a1 b1 a2 "); /* c1 comes behind a2 in some */
+}
+
 /* --- The file --- */
 
 static unsigned char *some_bytes(size_t *count)
@@ -648,6 +700,7 @@ CU_TestInfo cpt_model_tests[] = {
     {"beyond the limit of cells a part stands for all", test_cells_max},
     {"what two places are", test_relations},
     {"intervals within others", test_nested},
+    {"the path by learnt order", test_path},
     {"damaged files are refused", test_file},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
