@@ -9,8 +9,9 @@
  * The events of a request are a graph: one leads to another that its model says it
  * always comes before, and to the next one of its own unit. The path is that of the
  * last finisher: from the last event of the entry's service backwards, to the latest
- * event that leads to the one at hand. An edge to the latest one is no detour of others,
- * so this is the same with and without the edges that a transitive reduction removes.
+ * event that leads to the one at hand. An edge to the latest one is no detour of
+ * others, so this is the same with and without the edges that a transitive reduction
+ * removes.
  *
  * Threads: one at a time.
  */
