@@ -110,6 +110,7 @@ static double p99_ms(bool has_slack)
 {
     static uint64_t latencies[SERVICE_REQUESTS];
     size_t count = 0;
+    size_t at = 0;
 
     for (size_t i = 0; i < request_count; i++) {
         if ((requests[i].slack_ns != 0) == has_slack) {
@@ -117,7 +118,8 @@ static double p99_ms(bool has_slack)
         }
     }
     qsort(latencies, count, sizeof latencies[0], compare_numbers);
-    return count != 0 ? (double)latencies[(count - 1) * 99 / 100] / 1e6 : 0;
+    at = count != 0 ? (count - 1) * 99 / 100 : 0;
+    return (double)latencies[at] / 1e6;
 }
 
 struct found {

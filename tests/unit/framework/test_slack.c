@@ -88,7 +88,8 @@ static uint64_t seen_us(struct cpt_service_options options, const char *text,
 static void test_who_is_heeded(void)
 {
     const struct cpt_service_options off = {.probability = -1};
-    struct cpt_service_options on = {.probability = -1, .slack_wait_ns_max = 5 * MS};
+    struct cpt_service_options on = {.probability = -1,
+                                     .slack_wait_ns_max = 5 * (uint64_t)MS};
     const char *here = "127.0.0.1";
     const char *stranger = "192.0.2.1";
 
@@ -100,7 +101,7 @@ static void test_who_is_heeded(void)
     CU_ASSERT_EQUAL(seen_us(on, "70000", stranger, "untrusted_slacks"), 0);
     CU_ASSERT_EQUAL(seen_us(off, "70000", here, ""), 0);
     CU_ASSERT_EQUAL(seen_us(off, "7x", here, ""), 0);
-    on.timeout_ns = 100 * MS; /* half of it is for the work itself */
+    on.timeout_ns = 100 * (uint64_t)MS; /* half of it is for the work itself */
     CU_ASSERT_EQUAL(seen_us(on, "70000", here, "slack_requests"), 50000);
     on.role = CPT_ROLE_INNER;
     CU_ASSERT_EQUAL(seen_us(on, "70", stranger, "slack_requests"), 70);
@@ -171,16 +172,16 @@ static void send(struct cpt_service_options options, const char *text, uint64_t 
 
 static void check_sent(uint64_t first_ms, uint64_t second_ms, uint64_t left_ms)
 {
-    CU_ASSERT_EQUAL(travel.sent_ns[0], first_ms * MS);
-    CU_ASSERT_EQUAL(travel.sent_ns[1], second_ms * MS);
-    CU_ASSERT_EQUAL(travel.left_ns, left_ms * MS);
+    CU_ASSERT_EQUAL(travel.sent_ns[0], first_ms * (uint64_t)MS);
+    CU_ASSERT_EQUAL(travel.sent_ns[1], second_ms * (uint64_t)MS);
+    CU_ASSERT_EQUAL(travel.left_ns, left_ms * (uint64_t)MS);
 }
 
 /* Each hop takes off what it used, and a call at most its time. */
 static void test_slack_travels(void)
 {
     const struct cpt_service_options on = {.probability = -1,
-                                           .slack_wait_ns_max = 5 * MS};
+                                           .slack_wait_ns_max = 5 * (uint64_t)MS};
     const struct cpt_service_options off = {.probability = -1};
     struct cpt_service_options brief = on;
 
@@ -188,17 +189,18 @@ static void test_slack_travels(void)
     check_sent(20, 13, 6);
     send(on, "4000", 0, UINT64_MAX); /* the callee may have used all of it */
     check_sent(4, 0, 0);
-    send(on, "20000", 3 * MS, UINT64_MAX); /* 3 ms of the call are not the request's */
+    send(on, "20000", 3 * (uint64_t)MS,
+         UINT64_MAX); /* 3 ms of the call are not the request's */
     check_sent(23, 16, 9);
-    send(on, NULL, 3 * MS, UINT64_MAX);
+    send(on, NULL, 3 * (uint64_t)MS, UINT64_MAX);
     check_sent(3, 0, 0);
-    send(on, NULL, 0, 10 * MS); /* the program knows */
+    send(on, NULL, 0, 10 * (uint64_t)MS); /* the program knows */
     check_sent(10, 3, 0);
-    send(off, "20000", 0, 10 * MS);
+    send(off, "20000", 0, 10 * (uint64_t)MS);
     check_sent(0, 0, 0);
-    send(off, "20000", 3 * MS, UINT64_MAX);
+    send(off, "20000", 3 * (uint64_t)MS, UINT64_MAX);
     check_sent(3, 0, 0);
-    brief.timeout_ns = 30 * MS;
+    brief.timeout_ns = 30 * (uint64_t)MS;
     send(brief, NULL, UINT64_MAX, UINT64_MAX); /* half of its time is for the work */
     check_sent(15, 0, 0);
 }
@@ -223,7 +225,9 @@ static void run_later(uint64_t after_ns)
 
     later = NULL;
     now.now_ns += after_ns;
-    work->run(work);
+    if (work != NULL) {
+        work->run(work);
+    }
 }
 
 static void note_reply(void *context, const struct cpt_outbound *outbound)
@@ -235,7 +239,7 @@ static void note_reply(void *context, const struct cpt_outbound *outbound)
 static void test_works_wait(void)
 {
     const struct cpt_service_options on = {.probability = -1,
-                                           .slack_wait_ns_max = 5 * MS};
+                                           .slack_wait_ns_max = 5 * (uint64_t)MS};
     struct cpt_plan *plan = cpt_plan_new(&look_graph, NULL, NULL);
     struct cpt_inbound inbound = inbound_with(NULL);
     unsigned status = 0;
@@ -247,15 +251,15 @@ static void test_works_wait(void)
     inbound.slack = cpt_bytes_of("20000");
     cpt_service_serve(pair.a, &inbound, note_reply, &status);
     CU_ASSERT_PTR_NOT_NULL_FATAL(later);
-    CU_ASSERT_EQUAL(later_ns, 5 * MS);
-    run_later(4 * MS);
+    CU_ASSERT_EQUAL(later_ns, 5 * (uint64_t)MS);
+    run_later(4 * (uint64_t)MS);
     CU_ASSERT_EQUAL(status, 200);
-    CU_ASSERT_EQUAL(slack_ns, 16 * MS);
+    CU_ASSERT_EQUAL(slack_ns, 16 * (uint64_t)MS);
 
     inbound.slack = cpt_bytes_of("3000");
     cpt_service_serve(pair.a, &inbound, note_reply, &status);
-    CU_ASSERT_EQUAL(later_ns, 3 * MS);
-    run_later(9 * MS); /* it was later than it should */
+    CU_ASSERT_EQUAL(later_ns, 3 * (uint64_t)MS);
+    run_later(9 * (uint64_t)MS); /* it was later than it should */
     CU_ASSERT_EQUAL(slack_ns, 0);
 
     inbound.slack.data = NULL;
