@@ -15,6 +15,7 @@ extern CU_TestInfo cpt_interval_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
+extern CU_TestInfo cpt_deal_tests[];
 extern CU_TestInfo cpt_strata_tests[];
 extern CU_TestInfo cpt_edge_path_tests[];
 extern CU_TestInfo cpt_sizing_tests[];
@@ -32,6 +33,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
+    {"deal", NULL, NULL, NULL, NULL, cpt_deal_tests},
     {"strata", NULL, NULL, NULL, NULL, cpt_strata_tests},
     {"edge_path", NULL, NULL, NULL, NULL, cpt_edge_path_tests},
     {"sizing", NULL, NULL, NULL, NULL, cpt_sizing_tests},
