@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a missing value. An attribute "(none)" counts as missing, too. */
-#define NO_VALUE "(none)"
-
 #define OTHER_VALUE "\u2039other\u203a"
 
 /* --- Filling the strata --- */
@@ -30,7 +27,7 @@ void cpti_mix_value(const struct cpt_record *record, const char *key,
     } else if (strcmp(key, "status") == 0 && attribute == NULL) {
         (void)cpti_printable_to(record->status, text, CPTI_MIX_VALUE_BYTES);
     } else if (attribute == NULL) {
-        (void)snprintf(text, CPTI_MIX_VALUE_BYTES, "%s", NO_VALUE);
+        (void)snprintf(text, CPTI_MIX_VALUE_BYTES, "%s", CPTI_MIX_NO_VALUE);
     } else if (attribute->type == CPT_ATTRIBUTE_TEXT) {
         (void)cpti_printable_to(attribute->value.text, text, CPTI_MIX_VALUE_BYTES);
     } else if (attribute->type == CPT_ATTRIBUTE_INTEGER) {
@@ -380,7 +377,7 @@ int cpti_mix_check(struct cpti_mix *mix, const struct cpti_gather *gathers)
                               gathers[i].what, cpti_quoted(mix->key));
         }
     }
-    if (mix->count == 1 && strcmp(mix->strata[0]->value, NO_VALUE) == 0) {
+    if (mix->count == 1 && strcmp(mix->strata[0]->value, CPTI_MIX_NO_VALUE) == 0) {
         return cpti_failed("option '--mix': no request has '%s'",
                            cpti_quoted(mix->key));
     }

@@ -40,6 +40,9 @@ struct cpti_stratum {
     double weights[2];
 };
 
+/* The text of a missing value. An attribute "(none)" counts as missing, too. */
+#define CPTI_MIX_NO_VALUE "(none)"
+
 /* Writes the value of @key in @record to @text; "(none)" if there is none. The keys
  * "method" and "status" stand for these fields unless an attribute has the name. */
 void cpti_mix_value(const struct cpt_record *record, const char *key,
