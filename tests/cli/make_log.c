@@ -727,6 +727,7 @@ static int make_simple(struct maker *maker, const char *variant)
            EACH(heavy, HEAVY_REQUESTS) || EACH(minutes, MINUTES_REQUESTS) ||
            EACH(users, USERS_REQUESTS) || EACH(visits, VISITS_REQUESTS) ||
            EACH(some_visits, VISITS_REQUESTS) || EACH(events, EVENTS_REQUESTS) ||
+           EACH(natural, NATURAL_REQUESTS) || EACH(sessions, SESSIONS) ||
            EACH(evidence, EVIDENCE_REQUESTS);
 #undef MAKE
 #undef EACH

@@ -289,6 +289,8 @@ fine report both.cpttree
 has "$page"
 fine diff --base arm=even --new arm=odd "$log"
 has "$page"
+fine natural --when arm=odd "$log"
+has "$page"
 fine culprit --base arm=even --new arm=odd "$log"
 fine contention log
 has 'lock cart' 'front: cart'

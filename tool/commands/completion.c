@@ -41,8 +41,9 @@ static void put_text(FILE *file, const char *text, const char *special)
 /* What the tool lists for the value of @option: "terms", "keys", or NULL: nothing. */
 static const char *listed(const struct cpti_option *option)
 {
-    static const char *const terms[] = {"where", "base", "new"};
-    static const char *const keys[] = {"mix", "label-by", "cluster", "group-by", "by"};
+    static const char *const terms[] = {"where", "base", "new", "when"};
+    static const char *const keys[] = {"mix", "label-by", "cluster", "group-by",
+                                       "by",  "equal",    "size",    "key"};
 
     if (option->words != NULL) {
         return NULL; /* the words are all there are */
@@ -53,7 +54,8 @@ static const char *listed(const struct cpti_option *option)
         }
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (strcmp(option->name, keys[i]) == 0 && option->value != NULL) {
+        if (strcmp(option->name, keys[i]) == 0 && option->value != NULL &&
+            strcmp(option->value, "FILE") != 0) {
             return "keys";
         }
     }

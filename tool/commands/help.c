@@ -170,19 +170,24 @@ static void print_group(FILE *file, enum cpti_group group)
     (void)fprintf(file, "\n'cpt COMMAND --help' describes a command.\n");
 }
 
-/* The names of the commands of @group, behind its question. */
+/* The names of the commands of all groups behind @group, a name of a group before its
+ * own. */
 static void print_names(FILE *file, enum cpti_group group)
 {
     const struct cpti_command *command;
-    char text[LINE_BYTES];
-    size_t index = 0;
-    size_t used = (size_t)snprintf(text, sizeof text, "%s: %s", cpti_groups[group].name,
-                                   cpti_groups[group].question);
+    char text[LINE_BYTES] = "";
+    size_t used = 0;
 
-    for (const char *joint = " "; (command = next_of(group, &index)) != NULL;
-         joint = ", ") {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", joint,
-                                 command->name);
+    while (++group < CPTI_GROUP_COUNT) {
+        const char *joint = ": ";
+        size_t index = 0;
+
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 used != 0 ? "; " : "", cpti_groups[group].name);
+        for (; (command = next_of(group, &index)) != NULL; joint = ", ") {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", joint,
+                                     command->name);
+        }
     }
     cpti_print_wrapped(file, 0, text);
 }
@@ -190,21 +195,18 @@ static void print_names(FILE *file, enum cpti_group group)
 /* One screen: how paths are collected, kept and checked has no questions of its own. */
 static void print_questions(FILE *file)
 {
-    for (unsigned group = 0; group < CPTI_GROUP_COUNT; group++) {
+    for (unsigned group = 0; group <= CPTI_FIX; group++) {
         const struct cpti_command *command;
         size_t index = 0;
 
-        if (group > CPTI_FIX) {
-            print_names(file, group);
-            continue;
-        }
         (void)fprintf(file, "%s: %s\n", cpti_groups[group].name,
                       cpti_groups[group].question);
         while ((command = next_of(group, &index)) != NULL) {
             (void)fprintf(file, "  %-10s %s\n", command->name, command->question);
         }
     }
-    (void)fprintf(file, "\n'cpt help GROUP' says what each of its commands needs.\n");
+    print_names(file, CPTI_FIX);
+    (void)fprintf(file, "'cpt help GROUP' says what each of its commands needs.\n");
 }
 
 bool cpti_help_questions(FILE *file, const char *name)

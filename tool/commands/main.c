@@ -40,6 +40,7 @@ extern const struct cpti_command cpti_command_merge;
 extern const struct cpti_command cpti_command_load;
 extern const struct cpti_command cpti_command_report;
 extern const struct cpti_command cpti_command_diff;
+extern const struct cpti_command cpti_command_natural;
 extern const struct cpti_command cpti_command_culprit;
 extern const struct cpti_command cpti_command_contention;
 extern const struct cpti_command cpti_command_busy;
@@ -56,16 +57,16 @@ extern const struct cpti_command cpti_command_wait;
 extern const struct cpti_command cpti_command_graph;
 
 const struct cpti_command *const cpti_commands[] = {
-    &cpti_command_demo,    &cpti_command_metadata,   &cpti_command_import,
-    &cpti_command_events,  &cpti_command_collect,    &cpti_command_explain,
-    &cpti_command_assert,  &cpti_command_log,        &cpti_command_depot,
-    &cpti_command_show,    &cpti_command_aggregate,  &cpti_command_merge,
-    &cpti_command_load,    &cpti_command_report,     &cpti_command_diff,
-    &cpti_command_culprit, &cpti_command_contention, &cpti_command_busy,
-    &cpti_command_slack,   &cpti_command_experiment, &cpti_command_whatif,
-    &cpti_command_web,     &cpti_command_precision,  &cpti_command_plan,
-    &cpti_command_pprof,   &cpti_command_folded,     &cpti_command_wait,
-    &cpti_command_graph,   &cpti_command_model,
+    &cpti_command_demo,    &cpti_command_metadata,  &cpti_command_import,
+    &cpti_command_events,  &cpti_command_collect,   &cpti_command_explain,
+    &cpti_command_assert,  &cpti_command_log,       &cpti_command_depot,
+    &cpti_command_show,    &cpti_command_aggregate, &cpti_command_merge,
+    &cpti_command_load,    &cpti_command_report,    &cpti_command_diff,
+    &cpti_command_natural, &cpti_command_culprit,   &cpti_command_contention,
+    &cpti_command_busy,    &cpti_command_slack,     &cpti_command_experiment,
+    &cpti_command_whatif,  &cpti_command_web,       &cpti_command_precision,
+    &cpti_command_plan,    &cpti_command_pprof,     &cpti_command_folded,
+    &cpti_command_wait,    &cpti_command_graph,     &cpti_command_model,
 };
 
 const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];
