@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_names_tests[];
 extern CU_TestInfo cpt_passwords_tests[];
+extern CU_TestInfo cpt_sessions_tests[];
 extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
 extern CU_TestInfo cpt_expression_sql_tests[];
@@ -42,6 +43,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
     {"names", NULL, NULL, NULL, NULL, cpt_names_tests},
     {"passwords", NULL, NULL, NULL, NULL, cpt_passwords_tests},
+    {"sessions", NULL, NULL, NULL, NULL, cpt_sessions_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
     {"expressions from left to right", NULL, NULL, NULL, NULL,
