@@ -291,6 +291,8 @@ fine diff --base arm=even --new arm=odd "$log"
 has "$page"
 fine natural --when arm=odd "$log"
 has "$page"
+fine predict --key arm --threshold 10ms "$log"
+has even odd
 fine culprit --base arm=even --new arm=odd "$log"
 fine contention log
 has 'lock cart' 'front: cart'

@@ -46,6 +46,7 @@ extern const struct cpti_command cpti_command_contention;
 extern const struct cpti_command cpti_command_busy;
 extern const struct cpti_command cpti_command_slack;
 extern const struct cpti_command cpti_command_model;
+extern const struct cpti_command cpti_command_predict;
 extern const struct cpti_command cpti_command_experiment;
 extern const struct cpti_command cpti_command_whatif;
 extern const struct cpti_command cpti_command_web;
@@ -57,16 +58,17 @@ extern const struct cpti_command cpti_command_wait;
 extern const struct cpti_command cpti_command_graph;
 
 const struct cpti_command *const cpti_commands[] = {
-    &cpti_command_demo,    &cpti_command_metadata,  &cpti_command_import,
-    &cpti_command_events,  &cpti_command_collect,   &cpti_command_explain,
-    &cpti_command_assert,  &cpti_command_log,       &cpti_command_depot,
-    &cpti_command_show,    &cpti_command_aggregate, &cpti_command_merge,
-    &cpti_command_load,    &cpti_command_report,    &cpti_command_diff,
-    &cpti_command_natural, &cpti_command_culprit,   &cpti_command_contention,
-    &cpti_command_busy,    &cpti_command_slack,     &cpti_command_experiment,
-    &cpti_command_whatif,  &cpti_command_web,       &cpti_command_precision,
-    &cpti_command_plan,    &cpti_command_pprof,     &cpti_command_folded,
-    &cpti_command_wait,    &cpti_command_graph,     &cpti_command_model,
+    &cpti_command_demo,       &cpti_command_metadata,  &cpti_command_import,
+    &cpti_command_events,     &cpti_command_collect,   &cpti_command_explain,
+    &cpti_command_assert,     &cpti_command_log,       &cpti_command_depot,
+    &cpti_command_show,       &cpti_command_aggregate, &cpti_command_merge,
+    &cpti_command_load,       &cpti_command_report,    &cpti_command_diff,
+    &cpti_command_natural,    &cpti_command_predict,   &cpti_command_culprit,
+    &cpti_command_contention, &cpti_command_busy,      &cpti_command_slack,
+    &cpti_command_experiment, &cpti_command_whatif,    &cpti_command_web,
+    &cpti_command_precision,  &cpti_command_plan,      &cpti_command_pprof,
+    &cpti_command_folded,     &cpti_command_wait,      &cpti_command_graph,
+    &cpti_command_model,
 };
 
 const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];

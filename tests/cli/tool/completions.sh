@@ -30,6 +30,9 @@ bash -c '. ./bash
     try cpt diff logs/a.cptlog --base arm =
     try cpt diff logs/a.cptlog --base arm = t
     try cpt diff logs/a.cptlog --mix ""
+    try cpt natural logs/a.cptlog --when arm = t
+    try cpt natural logs/a.cptlog --equal re
+    try cpt predict logs/a.cptlog --key re
     try cpt diff --mix ""'
 cpt --complete terms items= logs
 cpt --complete terms

@@ -112,6 +112,8 @@ walk text cpt diff --quantile 90% $two a.cptlog
 walk rows cpt diff --json --quantile 90% $two a.cptlog
 walk text cpt natural --when arm=control a.cptlog
 walk rows cpt natural --json --when arm=control --by name a.cptlog
+walk text cpt predict --key region --threshold 20ms a.cptlog
+walk json cpt predict --json --key region --threshold 20ms a.cptlog
 walk text cpt culprit --by name $two a.cptlog
 walk json cpt culprit --json $two a.cptlog
 make_log drags >drags.cptlog

@@ -24,6 +24,7 @@ for log in experiment few hostile turned markup traced; do
 done
 make_log services >services.cptlog
 cpt natural --json --when arm=treatment experiment.cptlog | is natural
+cpt predict --json --key region --threshold 20ms experiment.cptlog | is predict
 cpt log --json services.cptlog | is log
 cpt report --json --keep-duplicates --include-forced --where 'latency > p50' experiment.cptlog experiment.cptlog | is report
 cpt diff --json $two --mix region --fail-if 'total > +3%' --fail-if 'name("none") > 1ms' experiment.cptlog 2>none | is diff
