@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SPANS_SEARCHED_MAX = 4096 /* of a request, for points without a unit */ };
+
 struct cpti_event_traces {
     const struct cpt_alloc *alloc;
     struct cpti_requests *requests;
@@ -16,9 +18,9 @@ struct cpti_event_traces {
     struct cpti_nesting *nesting;
     uint64_t number; /* of the next request */
     struct cpti_event_traces_counts counts;
-    uint32_t *parents;  /* of each line */
-    uint32_t *numbers;  /* of each line: of its span */
-    bool *has_interval; /* of each unit */
+    uint32_t *parents;    /* of each line */
+    uint32_t *numbers;    /* of each line: its span, or that in whose time it lies */
+    uint32_t *unit_spans; /* of each unit: its first one that is no client's */
     size_t parent_capacity, number_capacity, unit_capacity;
     struct cpti_inferred_span *spans;
     size_t span_capacity;
@@ -83,7 +85,7 @@ void cpti_event_traces_free(struct cpti_event_traces *traces)
         cpti_event_clocks_free(traces->clocks);
         cpt_alloc_free(traces->alloc, traces->parents);
         cpt_alloc_free(traces->alloc, traces->numbers);
-        cpt_alloc_free(traces->alloc, traces->has_interval);
+        cpt_alloc_free(traces->alloc, traces->unit_spans);
         cpt_alloc_free(traces->alloc, traces->spans);
         cpt_alloc_free(traces->alloc, traces);
     }
@@ -187,8 +189,8 @@ static cpt_status make_room(struct cpti_event_traces *traces,
                            request->count, sizeof *traces->parents, &status);
     traces->numbers = room(traces, traces->numbers, &traces->number_capacity,
                            request->count, sizeof *traces->numbers, &status);
-    traces->has_interval = room(traces, traces->has_interval, &traces->unit_capacity,
-                                request->unit_count, sizeof(bool), &status);
+    traces->unit_spans = room(traces, traces->unit_spans, &traces->unit_capacity,
+                              request->unit_count, sizeof *traces->unit_spans, &status);
     traces->spans = room(traces, traces->spans, &traces->span_capacity,
                          2 * request->count, sizeof *traces->spans, &status);
     return status;
@@ -206,23 +208,59 @@ static struct cpti_inferred_span span_of(const struct cpti_line *line, uint32_t 
                                        .end_ns = line->end_ns};
 }
 
-/* Makes a span of each interval, of which line @entry is the first. */
+/* The span in whose time @point lies: of its unit, else of its service the one that
+ * began last. */
+static uint32_t owner_of(const struct cpti_event_traces *traces,
+                         const struct cpti_event_trace *trace,
+                         const struct cpti_line *point)
+{
+    const uint32_t own = traces->unit_spans[point->unit];
+
+    if (own != CPTI_NO_PARENT || trace->span_count > SPANS_SEARCHED_MAX) {
+        return own;
+    }
+    for (size_t i = trace->span_count; i > 0; i--) {
+        const struct cpti_inferred_span *span = &traces->spans[i - 1];
+
+        if (span->service == point->service && span->role != CPTI_EVENT_CLIENT &&
+            span->begin_ns <= point->begin_ns && point->begin_ns <= span->end_ns) {
+            return (uint32_t)(i - 1);
+        }
+    }
+    return CPTI_NO_PARENT;
+}
+
+/* Makes a span of each interval. */
+static void fill_spans(struct cpti_event_traces *traces, struct cpti_event_trace *trace)
+{
+    const struct cpti_request *request = &trace->request;
+
+    trace->span_count = 0;
+    for (size_t i = 0; i < request->unit_count; i++) {
+        traces->unit_spans[i] = CPTI_NO_PARENT;
+    }
+    for (uint32_t i = 0; i < request->count; i++) {
+        const struct cpti_line *line = &request->lines[i];
+
+        if (!line->is_interval) {
+            continue;
+        }
+        traces->numbers[i] = (uint32_t)trace->span_count;
+        if (line->role != CPTI_EVENT_CLIENT &&
+            traces->unit_spans[line->unit] == CPTI_NO_PARENT) {
+            traces->unit_spans[line->unit] = traces->numbers[i];
+        }
+        traces->spans[trace->span_count++] = span_of(line, i);
+    }
+}
+
+/* Makes the spans of a request with intervals, of which line @entry is the first. */
 static void fill_nested(struct cpti_event_traces *traces, uint32_t entry,
                         struct cpti_event_trace *trace)
 {
     const struct cpti_request *request = &trace->request;
 
-    trace->span_count = 0;
-    memset(traces->has_interval, 0, request->unit_count * sizeof(bool));
-    for (uint32_t i = 0; i < request->count; i++) {
-        const struct cpti_line *line = &request->lines[i];
-
-        if (line->is_interval) { /* the entry is the first of them */
-            traces->numbers[i] = (uint32_t)trace->span_count;
-            traces->spans[trace->span_count++] = span_of(line, i);
-            traces->has_interval[line->unit] = true;
-        }
-    }
+    fill_spans(traces, trace);
     for (size_t i = 0; i < trace->span_count; i++) {
         struct cpti_inferred_span *span = &traces->spans[i];
 
@@ -231,8 +269,10 @@ static void fill_nested(struct cpti_event_traces *traces, uint32_t entry,
         }
     }
     for (size_t i = 0; i < request->count; i++) {
-        traces->counts.points_left_out += !request->lines[i].is_interval &&
-                                          !traces->has_interval[request->lines[i].unit];
+        if (!request->lines[i].is_interval) {
+            traces->numbers[i] = owner_of(traces, trace, &request->lines[i]);
+            traces->counts.points_left_out += traces->numbers[i] == CPTI_NO_PARENT;
+        }
     }
 }
 
@@ -283,10 +323,12 @@ cpt_status cpti_event_traces_next(struct cpti_event_traces *traces,
     trace->spans = traces->spans;
     if (entry != CPTI_NO_PARENT) {
         fill_nested(traces, entry, trace);
+        trace->owners = traces->numbers;
         trace->method =
             has_both_sides(trace) ? CPTI_EVENT_BY_CALLS : CPTI_EVENT_BY_SERVERS;
     } else {
         trace->method = CPTI_EVENT_BY_POINTS;
+        trace->owners = NULL;
         trace->span_count =
             cpti_order_spans(&trace->request, traces->numbers, traces->spans);
     }

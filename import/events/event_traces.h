@@ -57,12 +57,14 @@ struct cpti_event_trace {
     enum cpti_event_method method;
     const struct cpti_inferred_span *spans; /* the first one is the entry */
     size_t span_count;                      /* at least 1 */
+    const uint32_t *owners; /* by line: its span, or that in whose time a point lies;
+                             * CPTI_NO_PARENT: none. NULL: all lines are points */
 };
 
 struct cpti_event_traces_counts {
     uint64_t traces[CPTI_EVENT_METHODS];
     uint64_t spans;
-    uint64_t points_left_out; /* of units without an interval, in a request with some */
+    uint64_t points_left_out; /* that lie in no interval, in a request with some */
 };
 
 struct cpti_event_traces;

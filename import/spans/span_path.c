@@ -164,6 +164,65 @@ static cpt_status mark_again(struct cpti_spans *spans, struct cpt_path *path,
                            : CPT_OK;
 }
 
+void cpti_spans_split(struct cpti_spans *spans, cpti_span_marks_fn marks, void *context)
+{
+    spans->marks = marks;
+    spans->marks_context = context;
+}
+
+/* Appends the part of @section of span @span between two of its marks; NULL: there is
+ * none on that side. */
+static cpt_status append_part(struct cpti_spans *spans, struct cpt_path *path,
+                              const struct cpti_section *part,
+                              const struct cpti_span_mark *before,
+                              const struct cpti_span_mark *after)
+{
+    static const char arrow[] = "→";
+    struct cpti_span_frame frame;
+    struct cpt_segment segment = {.duration_ns = part->end_ns - part->start_ns,
+                                  .count = 1};
+    char text[4 * (CPT_NAME_BYTES_MAX + 1)];
+    size_t bytes = 0;
+    cpt_status status = CPT_OK;
+
+    cpti_spans_frame(spans, part->span, &frame);
+    bytes = put(text, 0, frame.service);
+    bytes = put(text, bytes, cpt_bytes_of(": "));
+    bytes = before != NULL ? put(text, bytes, before->name) : bytes;
+    bytes = put(text, bytes, cpt_bytes_of(arrow));
+    bytes = after != NULL ? put(text, bytes, after->name) : bytes;
+    status = cpt_path_frame_add(path, spans->nodes[part->span].frame,
+                                (struct cpt_bytes){text, bytes}, CPT_KIND_WORK,
+                                &segment.frame);
+    return status == CPT_OK ? cpt_path_append(path, segment) : status;
+}
+
+/* Appends @section, own time of its span, split at the marks in it. */
+static cpt_status append_split(struct cpti_spans *spans, struct cpt_path *path,
+                               const struct cpti_section *section,
+                               const struct cpti_span_mark *marks, size_t count)
+{
+    struct cpti_section part = *section;
+    size_t next = 0;
+    cpt_status status = CPT_OK;
+
+    while (next < count && marks[next].time_ns <= section->start_ns) {
+        next++;
+    }
+    while (status == CPT_OK && part.start_ns < section->end_ns) {
+        const bool is_inside = next < count && marks[next].time_ns < section->end_ns;
+
+        part.end_ns = is_inside ? marks[next].time_ns : section->end_ns;
+        if (part.end_ns > part.start_ns) {
+            status = append_part(spans, path, &part, next > 0 ? &marks[next - 1] : NULL,
+                                 next < count ? &marks[next] : NULL);
+        }
+        part.start_ns = part.end_ns;
+        next++;
+    }
+    return status;
+}
+
 cpt_status cpti_spans_append(struct cpti_spans *spans, struct cpt_path *path,
                              const struct cpti_section *section)
 {
@@ -175,6 +234,8 @@ cpt_status cpti_spans_append(struct cpti_spans *spans, struct cpt_path *path,
             : CPT_KIND_WORK;
     const bool is_part = kind != CPT_KIND_WORK; /* of its parent */
     const uint32_t span = is_part ? spans->nodes[section->span].parent : section->span;
+    const struct cpti_span_mark *marks = NULL;
+    size_t count = 0;
     cpt_status status = frames_make(spans, path, span);
 
     segment.frame = spans->nodes[span].frame;
@@ -183,6 +244,12 @@ cpt_status cpti_spans_append(struct cpti_spans *spans, struct cpt_path *path,
         segment.reason = CPT_REASON_UNSUPPORTED;
     } else if (!is_part && cpti_spans_has(spans, span, CPTI_SPAN_IS_CALL)) {
         kind = CPT_KIND_NETWORK;
+    }
+    if (status == CPT_OK && kind == CPT_KIND_WORK && spans->marks != NULL) {
+        count = spans->marks(spans->marks_context, span, &marks);
+    }
+    if (count > 0) {
+        return append_split(spans, path, section, marks, count);
     }
     if (status == CPT_OK) {
         status = append_below(path, segment, kind);

@@ -113,6 +113,8 @@ struct cpti_spans {
     uint64_t *durations;      /* as CRISP: of each span; NULL: not needed yet */
     size_t duration_capacity;
     bool is_exact;
+    cpti_span_marks_fn marks; /* cpti_spans_split() */
+    void *marks_context;
     cpti_span_inside_fn inside; /* cpti_spans_watch_inside() */
     void *inside_context;
 };

@@ -336,6 +336,22 @@ cpt_status cpti_spans_all(struct cpti_spans *spans, struct cpt_path *path);
  */
 cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path);
 
+/* A line that was written while a span ran. */
+struct cpti_span_mark {
+    uint64_t time_ns;
+    struct cpt_bytes name;
+};
+
+/* The marks of span @number, in the order of time; how many. */
+typedef size_t (*cpti_span_marks_fn)(void *context, uint32_t number,
+                                     const struct cpti_span_mark **marks);
+
+/* Splits the own time of spans at their marks in paths from now on: "service: a→b" is
+ * the frame below theirs of the time from mark a to mark b; "→a" and "b→" are before
+ * and after all marks. NULL: no more. Kept on a reset. */
+void cpti_spans_split(struct cpti_spans *spans, cpti_span_marks_fn marks,
+                      void *context);
+
 /* Whether span @number, of a set that was resolved, is the server's side of a call of
  * another service, or the client's if there is no other: then *@call is that. */
 bool cpti_spans_call(struct cpti_spans *spans, uint32_t number,

@@ -33,6 +33,9 @@ struct event_import {
     struct cpti_output log;
     struct cpti_span_records records;
     struct cpti_span_totals left;
+    struct cpti_span_mark *marks; /* points of the trace, those of a span together */
+    size_t *mark_ends;            /* of each span, in `marks` */
+    size_t mark_capacity, mark_end_capacity;
     char (*ids)[ID_BYTES]; /* of spans: their numbers, from 1 */
     size_t id_capacity;
     struct cpt_attribute attributes[ATTRIBUTES_MAX];
@@ -100,6 +103,68 @@ static cpt_status make_ids(struct event_import *import, size_t count)
     return status;
 }
 
+/* A cpti_span_marks_fn. */
+static size_t marks_of(void *context, uint32_t number,
+                       const struct cpti_span_mark **marks)
+{
+    const struct event_import *import = context;
+    size_t from = 0;
+
+    number = (uint32_t)cpti_spans_at(import->spans, number)->number;
+    from = number > 0 ? import->mark_ends[number - 1] : 0;
+
+    *marks = import->marks + from;
+    return import->mark_ends[number] - from;
+}
+
+static bool is_mark(const struct cpti_event_trace *trace, size_t line)
+{
+    return !trace->request.lines[line].is_interval &&
+           trace->owners[line] != CPTI_NO_PARENT;
+}
+
+/* Puts the points of each span together, by counting; they stay in the order of
+ * time. */
+static cpt_status make_marks(struct event_import *import,
+                             const struct cpti_event_trace *trace)
+{
+    const struct cpti_request *request = &trace->request;
+    void *marks = import->marks;
+    void *ends = import->mark_ends;
+    cpt_status status = cpt_alloc_grow(NULL, &marks, &import->mark_capacity,
+                                       request->count, SIZE_MAX, sizeof *import->marks);
+
+    import->marks = marks;
+    if (status == CPT_OK) {
+        status =
+            cpt_alloc_grow(NULL, &ends, &import->mark_end_capacity,
+                           trace->span_count + 1, SIZE_MAX, sizeof *import->mark_ends);
+        import->mark_ends = ends;
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    memset(import->mark_ends, 0, (trace->span_count + 1) * sizeof *import->mark_ends);
+    for (size_t i = 0; i < request->count; i++) {
+        import->mark_ends[is_mark(trace, i) ? trace->owners[i] + 1 : 0]++;
+    }
+    import->mark_ends[0] = 0;
+    for (size_t i = 1; i <= trace->span_count; i++) {
+        import->mark_ends[i] += import->mark_ends[i - 1];
+    }
+    /* [n] is where those of span n begin; it moves to where they end */
+    for (size_t i = 0; i < request->count; i++) {
+        if (is_mark(trace, i)) {
+            import->marks[import->mark_ends[trace->owners[i]]++] =
+                (struct cpti_span_mark){(uint64_t)request->lines[i].begin_ns,
+                                        cpti_requests_text(import->input.requests,
+                                                           CPTI_NAMES_KIND,
+                                                           request->lines[i].kind)};
+        }
+    }
+    return CPT_OK;
+}
+
 static cpt_status add_spans(struct event_import *import,
                             const struct cpti_event_trace *trace)
 {
@@ -135,6 +200,7 @@ static cpt_status add_nested(struct event_import *import,
     struct cpti_spans_report report;
     cpt_status status = add_spans(import, trace);
 
+    status = status == CPT_OK ? make_marks(import, trace) : status;
     status = status == CPT_OK ? cpti_spans_resolve(import->spans, &report) : status;
     if (status == CPT_END) {
         import->left.rootless++;
@@ -254,8 +320,7 @@ static void tell_all(const struct event_import *import)
                     "like work of their callers");
     cpti_tell_count(counts->traces[CPTI_EVENT_BY_POINTS],
                     "requests with points alone: work that ran beside it is not seen");
-    cpti_tell_count(counts->points_left_out,
-                    "points of units without an interval left out");
+    cpti_tell_count(counts->points_left_out, "points that lie in no interval left out");
     cpti_span_totals_tell(&import->left);
 }
 
@@ -275,6 +340,7 @@ static int import_input(struct event_import *import,
         return cpti_failed("out of memory");
     }
     cpti_spans_align_clocks(import->spans, false); /* they are, over many requests */
+    cpti_spans_split(import->spans, marks_of, import);
     status = cpti_event_order_learn(&import->order, arguments, import->input.requests);
     if (status != CPTI_EXIT_DONE) {
         cpti_output_abort(&import->log);
@@ -319,5 +385,7 @@ int cpti_event_import(const struct cpti_arguments *arguments)
     cpti_span_records_deinit(&import.records);
     cpti_spans_free(import.spans);
     free(import.ids);
+    free(import.marks);
+    free(import.mark_ends);
     return cpti_exit_last(read, status);
 }

@@ -29,6 +29,9 @@ struct writing {
     bool has_inputs;     /* several */
     uint64_t *processes; /* service and host of each span */
     size_t process_capacity;
+    uint32_t *firsts; /* of each span: the first point in its time */
+    uint32_t *nexts;  /* of each such line: the next one */
+    size_t first_capacity, next_capacity;
     struct cpti_event_trace trace; /* that is written */
     char trace_id[33];
     bool is_trace_id;
@@ -122,6 +125,79 @@ static void write_attributes(struct writing *writing, const char *member,
     cpti_json_close(&writing->json);
 }
 
+/* --- Points --- */
+
+static bool is_point_of_span(const struct cpti_event_trace *trace, size_t line)
+{
+    return trace->owners != NULL && !trace->request.lines[line].is_interval &&
+           trace->owners[line] != CPTI_NO_PARENT;
+}
+
+/* Chains the points in the time of each span, the first one first. */
+static cpt_status chain_points(struct writing *writing)
+{
+    const struct cpti_event_trace *trace = &writing->trace;
+    void *firsts = writing->firsts;
+    void *nexts = writing->nexts;
+    cpt_status status =
+        cpt_alloc_grow(NULL, &firsts, &writing->first_capacity, trace->span_count,
+                       SIZE_MAX, sizeof *writing->firsts);
+
+    writing->firsts = firsts;
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(NULL, &nexts, &writing->next_capacity,
+                                trace->request.count, SIZE_MAX, sizeof *writing->nexts);
+        writing->nexts = nexts;
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < trace->span_count; i++) {
+        writing->firsts[i] = CPTI_NO_PARENT;
+    }
+    for (size_t i = trace->request.count; i > 0; i--) {
+        if (is_point_of_span(trace, i - 1)) {
+            writing->nexts[i - 1] = writing->firsts[trace->owners[i - 1]];
+            writing->firsts[trace->owners[i - 1]] = (uint32_t)(i - 1);
+        }
+    }
+    return CPT_OK;
+}
+
+/* Writes the points in the time of span @number, if there are any. */
+static void write_points(struct writing *writing, const char *member, uint32_t number)
+{
+    struct cpti_json *json = &writing->json;
+    char text[NUMBER_BYTES];
+
+    if (writing->firsts[number] == CPTI_NO_PARENT) {
+        return;
+    }
+    cpti_json_open(json, member, '[');
+    for (uint32_t i = writing->firsts[number]; i != CPTI_NO_PARENT;
+         i = writing->nexts[i]) {
+        const struct cpti_line *line = &writing->trace.request.lines[i];
+        const struct cpt_bytes name = text_of(writing, CPTI_NAMES_KIND, line->kind);
+
+        cpti_json_open(json, NULL, '{');
+        if (writing->is_otlp) {
+            (void)snprintf(text, sizeof text, "%" PRId64, line->begin_ns);
+            cpti_json_text(json, "timeUnixNano", text);
+            cpti_json_bytes(json, "name", name);
+        } else {
+            cpti_json_integer(json, "timestamp", line->begin_ns / NS_PER_US);
+        }
+        cpti_json_open(json, writing->is_otlp ? "attributes" : "fields", '[');
+        if (!writing->is_otlp) {
+            write_text(writing, "event", name);
+        }
+        write_number(writing, "cpt.row", line->row);
+        cpti_json_close(json);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+}
+
 /* --- Jaeger --- */
 
 /* Which process span @number is of: service and host. */
@@ -172,6 +248,7 @@ static void write_jaeger_span(struct writing *writing, uint32_t number)
     cpti_json_integer(json, "duration",
                       span->end_ns / NS_PER_US - span->begin_ns / NS_PER_US);
     write_attributes(writing, "tags", span);
+    write_points(writing, "logs", number);
     cpti_json_text(json, "processID", process);
     cpti_json_close(json);
 }
@@ -260,6 +337,7 @@ static void write_otlp_span(struct writing *writing, uint32_t number)
     write_ns(json, "startTimeUnixNano", span->begin_ns);
     write_ns(json, "endTimeUnixNano", span->end_ns);
     write_attributes(writing, "attributes", span);
+    write_points(writing, "events", number);
     cpti_json_close(json);
 }
 
@@ -321,9 +399,10 @@ static int write_traces(struct writing *writing)
         }
         writing->is_trace_id =
             cpti_event_trace_id(writing->trace.request.id, writing->trace_id);
-        if (writing->is_otlp) {
+        status = chain_points(writing);
+        if (status == CPT_OK && writing->is_otlp) {
             write_otlp(writing);
-        } else {
+        } else if (status == CPT_OK) {
             status = write_jaeger(writing);
         }
     }
@@ -384,6 +463,8 @@ int cpti_event_spans(const struct cpti_arguments *arguments)
     cpti_event_traces_free(writing->traces);
     cpti_event_input_end(&writing->input);
     free(writing->processes);
+    free(writing->firsts);
+    free(writing->nexts);
     free(writing);
     return cpti_exit_last(read, status);
 }

@@ -42,3 +42,16 @@ order-17,web,,end,1700000000009000
 order-17,shop,t1,late,1700000000010000
 EOF
 cpt events spans points.csv -o -; echo "exit $?"
+# points in the time of an interval are its logs
+cat >inner.csv <<'EOF'
+id,service,unit,event,role,peer,time_us,begin_us,end_us
+a,web,w1,GET /,server,,,1700000000000000,1700000000010000
+a,web,w1,parsed,,,1700000000001000,,
+a,web,c1,call,client,shop,,1700000000002500,1700000000007000
+a,shop,s1,find,server,,,1700000000003000,1700000000006500
+a,shop,,locked,,,1700000000004000,,
+a,other,,lost,,,1700000000008500,,
+EOF
+cpt events spans inner.csv -o -
+cpt events spans --format otlp inner.csv -o - 2>/dev/null | grep -o '"events":.*'
+cpt import --events inner.csv -o inner.cptlog && cpt log --paths inner.cptlog | tail -n +4

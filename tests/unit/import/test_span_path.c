@@ -13,6 +13,9 @@
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+/* Marks of the spans that path_text() makes paths of; NULL: they are not split. */
+static cpti_span_marks_fn marks_of_all;
+
 /* The path of @lines, a segment a line. */
 static void path_text(const char *const *lines, char text[SPAN_TEXT_BYTES])
 {
@@ -23,6 +26,7 @@ static void path_text(const char *const *lines, char text[SPAN_TEXT_BYTES])
     uint32_t root = 0;
 
     span_list_add(spans, lines);
+    cpti_spans_split(spans, marks_of_all, spans);
     CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
     CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
     CU_ASSERT_EQUAL(cpti_spans_path(spans, path), CPT_OK);
@@ -65,6 +69,37 @@ static void test_stacks(void)
     /* one frame for two spans of a name */
     expect(LINES("a - 0 10 A: /", "b a 2 4 A: read", "c a 5 6 A: read"),
            "A: / 2\nA: /;A: read 2\nA: / 1\nA: /;A: read 1\nA: / 4\n");
+}
+
+/* Lines of the spans of A, at the same times for all. */
+static size_t marks_of_a(void *context, uint32_t number,
+                         const struct cpti_span_mark **marks)
+{
+    static const struct cpti_span_mark all[] = {
+        {2, {"a", 1}}, {30, {"b", 1}}, {30, {"c", 1}}, {85, {"d", 1}}, {100, {"e", 1}}};
+
+    *marks = all;
+    return cpti_spans_at(context, number)->service.data[0] == 'A' ? 5 : 0;
+}
+
+static void test_marks(void)
+{
+    marks_of_all = marks_of_a;
+    expect(LINES("a - 0 100 A: / server", "b a 10 80 A: GET client",
+                 "c b 20 70 B: get server", "d a 90 95 A: look internal"),
+           "A: /;A: →a 2\n"
+           "A: /;A: a→b 8\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: /;B: get 50\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: /;A: c→d 5\n"
+           "A: /;A: d→e 5\n"
+           "A: /;A: look;A: d→e 5\n"
+           "A: /;A: d→e 5\n");
+    /* a mark at its begin, and none before its end */
+    expect(LINES("a - 2 40 A: /"), "A: /;A: a→b 28\nA: /;A: c→d 10\n");
+    expect(LINES("a - 90 110 A: /"), "A: /;A: d→e 10\nA: /;A: e→ 10\n");
+    marks_of_all = NULL;
 }
 
 static void test_two_sides(void)
@@ -324,6 +359,7 @@ static void test_survives_no_memory(void)
 
 CU_TestInfo cpt_span_path_tests[] = {
     {"stacks", test_stacks},
+    {"own time split at lines", test_marks},
     {"two sides", test_two_sides},
     {"attempts", test_attempts},
     {"more than a call", test_more_than_a_call},
