@@ -84,8 +84,9 @@ const struct cpti_format cpti_formats[] = {
             "duration duration|latency|elapsed|took s"},
     {"pino", "json; " IDS PLACES REQUEST "time time; text msg; "
              "duration responseTime ms"},
-    {"structlog", "json; " IDS PLACES REQUEST "time timestamp; text event|message; "
-                  "logger logger; line lineno; duration duration|elapsed s"},
+    {"structlog",
+     "json; " IDS PLACES REQUEST "time timestamp; text event|message; "
+     "logger logger|filename|module; line lineno; duration duration|elapsed s"},
     {"logfmt",
      "logfmt; " IDS PLACES REQUEST "time time|ts|t|timestamp; text msg|message; "
      "logger caller; duration duration|elapsed|took|latency s"},

@@ -92,8 +92,8 @@ static bool gives(const char *text, const char *line, const char *wanted)
 
 /* --- Formats --- */
 
-/* Lines that nginx 1.22, HAProxy 2.6 and Apache 2.4 wrote, and others as their
- * documentation has them. */
+/* Lines that nginx 1.22, HAProxy 2.6, Apache 2.4, PostgreSQL 15, zap 1.23 and structlog
+ * 22 wrote, and others as their documentation has them. */
 static const struct {
     const char *format;
     const char *line;
@@ -236,6 +236,11 @@ static const struct {
      "{\"event\":\"placed order 7\",\"timestamp\":\"2023-01-29T08:48:42.425293Z\","
      "\"level\":\"info\",\"request_id\":\"7f3a\"}",
      ". placed order * 42.425+0 7f3a"},
+    {"structlog",
+     "{\"order\": 7, \"event\": \"placed order\", \"request_id\": \"7f3a\", \"level\": "
+     "\"info\", \"timestamp\": \"2026-11-29T03:46:41.558606Z\", \"lineno\": 4, "
+     "\"module\": \"orders\"}",
+     ". orders#4 41.559+0 7f3a"},
     {"logfmt",
      "time=2023-01-29T08:48:42.425Z level=info msg=\"placed order 7\" trace_id=7f3a "
      "span_id=b7 duration=12ms",
