@@ -24,12 +24,10 @@ struct scan {
 static void put(struct scan *scan, struct cpt_bytes path, struct cpt_bytes value)
 {
     const struct cpti_line_source *source = scan->source;
+    size_t next = value.bytes > 0 ? source->member_slots[cpti_member_slot(path)] : 0;
 
-    if ((source->member_bits & cpti_member_bit(path)) == 0 || value.bytes == 0) {
-        return;
-    }
-    for (size_t i = 0; i < source->member_count; i++) {
-        const struct cpti_member *member = &source->members[i];
+    while (next != 0) {
+        const struct cpti_member *member = &source->members[next - 1];
         struct cpt_bytes *field = &scan->fields->of[member->field];
 
         if (member->path.bytes == path.bytes &&
@@ -38,6 +36,7 @@ static void put(struct scan *scan, struct cpt_bytes path, struct cpt_bytes value
             *field = value;
             scan->fields->ranks[member->field] = member->rank;
         }
+        next = member->next;
     }
 }
 
@@ -268,7 +267,7 @@ static bool read_member(struct scan *scan)
         }
         return value.bytes > 0;
     }
-    if (!is_wanted || (scan->source->member_bits & cpti_member_bit(path)) == 0) {
+    if (!is_wanted || scan->source->member_slots[cpti_member_slot(path)] == 0) {
         return skip_string(scan);
     }
     if (!read_string(scan, &value)) {

@@ -21,7 +21,7 @@ bool cpti_source_member(struct cpti_line_source *source, struct cpt_bytes path,
         return false;
     }
     source->members[source->member_count++] = (struct cpti_member){
-        path, (unsigned char)field, (unsigned char)(rank < UINT8_MAX ? rank : 254)};
+        path, (unsigned char)field, (unsigned char)(rank < UINT8_MAX ? rank : 254), 0};
     return true;
 }
 
@@ -66,7 +66,10 @@ static enum cpti_event_field field_of(const struct cpti_line_source *source,
 static void map_groups(struct cpti_line_source *source)
 {
     for (size_t i = 0; i < source->member_count; i++) {
-        source->member_bits |= cpti_member_bit(source->members[i].path);
+        const size_t slot = cpti_member_slot(source->members[i].path);
+
+        source->members[i].next = source->member_slots[slot];
+        source->member_slots[slot] = (unsigned char)(i + 1);
     }
     for (size_t i = 0; i < source->regex_count; i++) {
         struct cpti_source_regex *regex = &source->regexes[i];

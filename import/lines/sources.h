@@ -25,7 +25,8 @@ enum {
     CPTI_SOURCES_BYTES_MAX = 1 << 20, /* of the file, and of each file of lnav */
     CPTI_SOURCE_REGEXES_MAX = 16,
     CPTI_SOURCE_GROUPS_MAX = 64,
-    CPTI_SOURCE_MEMBERS_MAX = 64
+    CPTI_SOURCE_MEMBERS_MAX = 64,
+    CPTI_MEMBER_SLOTS = 256
 };
 
 /* How a line is taken apart. */
@@ -58,15 +59,16 @@ struct cpti_member {
     struct cpt_bytes path;
     unsigned char field; /* enum cpti_event_field */
     unsigned char rank;
+    unsigned char next; /* number of the next one of its list, from 1; 0: none */
 };
 
-/* One bit of 64: most paths that no member has are known by theirs. */
-static inline uint64_t cpti_member_bit(struct cpt_bytes path)
+/* Where the list of the members with the path @path begins. */
+static inline size_t cpti_member_slot(struct cpt_bytes path)
 {
-    const unsigned last = path.bytes > 0 ? (unsigned char)path.data[path.bytes - 1] : 0;
-    const unsigned first = path.bytes > 0 ? (unsigned char)path.data[0] : 0;
+    const size_t last = path.bytes > 0 ? (unsigned char)path.data[path.bytes - 1] : 0;
+    const size_t first = path.bytes > 0 ? (unsigned char)path.data[0] : 0;
 
-    return UINT64_C(1) << ((path.bytes * 11 + first * 5 + last) & 63U);
+    return (path.bytes * 37 + first * 11 + last) % CPTI_MEMBER_SLOTS;
 }
 
 struct cpti_line_source {
@@ -80,7 +82,8 @@ struct cpti_line_source {
     struct cpti_member members[CPTI_SOURCE_MEMBERS_MAX];
     size_t member_count;
     bool has_members_alone; /* groups with the names of fields give nothing */
-    uint64_t member_bits;   /* those of cpti_member_bit() of all their paths */
+    /* Numbers of the first members of lists, from 1; 0: empty */
+    unsigned char member_slots[CPTI_MEMBER_SLOTS];
     struct cpt_bytes constants[CPTI_FIELDS]; /* of lines that do not say it */
     struct cpti_time_format time;            /* of TIME, BEGIN and END */
     struct cpti_time_format begin;
