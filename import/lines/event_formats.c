@@ -25,13 +25,13 @@
 const struct cpti_format cpti_formats[] = {
     /* log_format of ngx_http_log_module: combined, and more behind it */
     {"nginx",
-     "regex ^\\S+ - \\S+ \\[(?<time>[^\\]]+)\\] " OF_URL " \\d{3} \\d+ " QUOTED
+     "regex ^\\S+ - [^\\[]+ \\[(?<time>[^\\]]+)\\] " OF_URL " \\d{3} \\d+ " QUOTED
      " " QUOTED "(?: at=(?<end>[\\d.]+) id=(?<id>\\S+) took=(?<duration>[\\d.]+)"
      "(?: upstream=\"(?<upstream>[^\"]*)\"(?: peer=(?<peer>\\S+))?)?)?$; "
      "time %d/%b/%Y:%H:%M:%S %z; end s; duration s; upstream s; role server"},
     /* LogFormat of mod_log_config: common, combined, and more behind them */
     {"apache",
-     "regex ^\\S+ \\S+ (?:\\S+|" QUOTED ") \\[(?<begin>[^\\]]+)\\] " OF_URL
+     "regex ^\\S+ \\S+ [^\\[]+ \\[(?<begin>[^\\]]+)\\] " OF_URL
      " \\d{3} \\S+(?: " QUOTED " " QUOTED ")?"
      "(?: id=(?<id>[^ ,]+)[^=]* us=(?<duration>\\d+)(?: peer=(?<peer>\\S+))?)?$; "
      "begin %d/%b/%Y:%H:%M:%S.%L %z; duration us; role server"},

@@ -72,6 +72,7 @@ static const char *stem_of(const char *name, const char *otherwise,
 static const char *outer_of(struct cpt_bytes text)
 {
     static const char docker[] = "{\"log\":\"";
+    static const char journal[] = "\"__REALTIME_TIMESTAMP\":\"";
     static const char *const streams[] = {" stdout F ", " stderr F ", " stdout P ",
                                           " stderr P "};
     const struct cpt_bytes line = cpti_text_take(&text, '\n');
@@ -79,6 +80,10 @@ static const char *outer_of(struct cpt_bytes text)
     if (line.bytes > sizeof docker &&
         memcmp(line.data, docker, sizeof docker - 1) == 0) {
         return "docker";
+    }
+    if (line.bytes > 0 &&
+        memmem(line.data, line.bytes, journal, sizeof journal - 1) != NULL) {
+        return "journal";
     }
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         const char *found = line.bytes > 0 ? memmem(line.data, line.bytes, streams[i],
@@ -138,10 +143,16 @@ static bool says_format(const char *name, struct cpt_bytes format)
     return memmem(name, strlen(name), format.data, format.bytes) != NULL;
 }
 
-/* Tries the source; takes it as *@best if it is better than what is there. */
+/* The source that reads the lines best so far. */
+struct best {
+    struct cpti_sources *sources; /* NULL: none does */
+    unsigned points;
+};
+
+/* Tries the source; takes it as the best one if it is better than what is there. */
 static cpt_status try_format(const struct cpt_alloc *alloc, struct cpt_bytes text,
                              struct cpti_sources *sources, const char *name,
-                             struct cpti_sources **best, unsigned *best_points)
+                             struct best *best)
 {
     struct cpti_event_reader *reader =
         cpti_event_reader_new(alloc, cpti_sources_at(sources, 0), cpt_bytes_of("file"));
@@ -155,22 +166,19 @@ static cpt_status try_format(const struct cpt_alloc *alloc, struct cpt_bytes tex
     }
     cpti_event_reader_free(reader);
     points += points > 0 && says_format(name, cpti_sources_at(sources, 0)->format);
-    if (status == CPT_OK && points > *best_points && 2 * read_count >= count) {
-        cpti_sources_free(*best);
-        *best = sources;
-        *best_points = points;
+    if (status == CPT_OK && points > best->points && 2 * read_count >= count) {
+        cpti_sources_free(best->sources);
+        *best = (struct best){sources, points};
     } else {
         cpti_sources_free(sources);
     }
     return status;
 }
 
-cpt_status cpti_event_guess(const struct cpt_alloc *alloc, struct cpt_bytes text,
-                            const char *name, struct cpti_sources **sources)
+/* Tries all formats within @outer, or NULL. */
+static cpt_status try_all(const struct cpt_alloc *alloc, struct cpt_bytes text,
+                          const char *name, const char *outer, struct best *best)
 {
-    const char *outer = outer_of(text);
-    struct cpti_sources *best = NULL;
-    unsigned best_points = 0;
     cpt_status status = CPT_OK;
 
     for (const struct cpti_format *format = cpti_formats;
@@ -179,16 +187,30 @@ cpt_status cpti_event_guess(const struct cpt_alloc *alloc, struct cpt_bytes text
 
         status = source_of(alloc, format, outer, name, &tried);
         if (status == CPT_OK) {
-            status = try_format(alloc, text, tried, name, &best, &best_points);
+            status = try_format(alloc, text, tried, name, best);
         }
     }
-    if (status == CPT_OK && best == NULL) {
-        return CPT_INVALID;
+    return status;
+}
+
+cpt_status cpti_event_guess(const struct cpt_alloc *alloc, struct cpt_bytes text,
+                            const char *name, struct cpti_sources **sources)
+{
+    const char *outer = outer_of(text);
+    const bool is_journal = outer != NULL && strcmp(outer, "journal") == 0;
+    struct best best = {NULL, 0};
+    cpt_status status = CPT_OK;
+
+    if (is_journal) { /* it is a format itself, too, and may be all that there is */
+        status = try_all(alloc, text, name, NULL, &best);
+    }
+    if (status == CPT_OK) {
+        status = try_all(alloc, text, name, outer, &best);
     }
     if (status != CPT_OK) {
-        cpti_sources_free(best);
+        cpti_sources_free(best.sources);
         return status;
     }
-    *sources = best;
-    return CPT_OK;
+    *sources = best.sources;
+    return best.sources != NULL ? CPT_OK : CPT_INVALID;
 }

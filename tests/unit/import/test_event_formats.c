@@ -329,6 +329,40 @@ static void test_every_format_compiles(void)
     }
 }
 
+static void test_lines_within_others_are_guessed(void)
+{
+    static const struct {
+        const char *line;
+        const char *format;
+        enum cpti_outer outer;
+    } cases[] = {
+        {"2023-01-29T08:48:42.425293566Z stdout F "
+         "{\"time\":1674982122425,\"msg\":\"a\"}",
+         "pino", CPTI_OUTER_CRI},
+        {"{\"log\":\"ts=2023-01-29T08:48:42Z msg=a\\n\",\"stream\":\"stdout\",\"time\":"
+         "\"2023-01-29T08:48:42.5Z\"}",
+         "logfmt", CPTI_OUTER_DOCKER},
+        {"{\"MESSAGE\":\"{\\\"time\\\":1674982122425,\\\"msg\\\":\\\"a\\\","
+         "\\\"reqId\\\":"
+         "\\\"7\\\"}\",\"__REALTIME_TIMESTAMP\":\"1674982122425293\"}",
+         "pino", CPTI_OUTER_JOURNAL},
+        {"{\"MESSAGE\":\"hello\",\"__REALTIME_TIMESTAMP\":\"1674982122425293\"}",
+         "journald", CPTI_OUTER_NONE}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cpti_sources *sources = NULL;
+        const struct cpti_line_source *source = NULL;
+
+        CU_ASSERT_EQUAL_FATAL(
+            cpti_event_guess(NULL, cpt_bytes_of(cases[i].line), "a.log", &sources),
+            CPT_OK);
+        source = cpti_sources_at(sources, 0);
+        CU_ASSERT_TRUE(cpt_bytes_equal(source->format, cpt_bytes_of(cases[i].format)));
+        CU_ASSERT_EQUAL(source->outer, cases[i].outer);
+        cpti_sources_free(sources);
+    }
+}
+
 static void test_no_format_is_guessed(void)
 {
     struct cpti_sources *sources = NULL;
@@ -437,6 +471,7 @@ static void test_expression_that_explodes_gives_up(void)
 CU_TestInfo cpt_event_formats_tests[] = {
     {"lines of programs give their events", test_samples},
     {"the format of a line is found without a source", test_samples_are_guessed},
+    {"lines within others are guessed", test_lines_within_others_are_guessed},
     {"sources are called after files", test_sources_are_called_after_files},
     {"each format can be named by a source", test_every_format_compiles},
     {"lines of no format have none", test_no_format_is_guessed},
