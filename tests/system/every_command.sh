@@ -317,6 +317,8 @@ printf 'id,service,event,time_us\nr,a,%s,1700000000000000\nr,b,y,170000000000000
     "$page" >lines.csv
 fine model show lines.csv
 has "$page"
+fine events check lines.csv
+has "$page" lines.csv
 mkdir depot
 run depot add depot log/*.cptlog
 [ $status = 0 ] || fail "depot: $(cat err)"
