@@ -174,7 +174,7 @@ static bool is_possible(int64_t ns)
 
 static bool set_time(const struct parts *parts, struct cpti_time *time)
 {
-    const int64_t of_day_s = (int64_t)parts->hour * 3600 + parts->minute * 60 +
+    const int64_t of_day_s = (int64_t)parts->hour * 3600 + (int64_t)parts->minute * 60 +
                              parts->second - parts->zone_s;
 
     *time = (struct cpti_time){.ns = of_day_s * CPTI_NS_PER_S + parts->fraction_ns,

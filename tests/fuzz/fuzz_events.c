@@ -52,6 +52,7 @@ static struct cpti_line_source *source_of(unsigned char choice)
     while (cpti_formats[count].name != NULL) {
         count++;
     }
+    must(count > 0 && count <= FORMATS_MAX);
     format = choice / OUTERS % count;
     if (made[format][outer] == NULL) {
         const struct cpti_sources_options options = {0};

@@ -25,13 +25,13 @@ static size_t describe(const struct cpti_event *event, char *to, size_t capacity
 {
     static const char roles[] = "ISC";
     const long long minute_ns = (long long)(event->begin_ns % 60000000000);
-    const int bytes = snprintf(
-        to, capacity, "%s%c %.*s %06.3f+%g%s%.*s%s%.*s%s%.*s", to[0] == '\0' ? "" : "",
-        event->is_interval ? roles[event->role] : '.', TEXT(event->name),
-        (double)minute_ns / 1e9, (double)(event->end_ns - event->begin_ns) / 1e6,
-        event->id.bytes > 0 ? " " : "", TEXT(event->id),
-        event->unit.bytes > 0 ? " unit " : "", TEXT(event->unit),
-        event->peer.bytes > 0 ? " to " : "", TEXT(event->peer));
+    const int bytes = snprintf(to, capacity, "%c %.*s %06.3f+%g%s%.*s%s%.*s%s%.*s",
+                               event->is_interval ? roles[event->role] : '.',
+                               TEXT(event->name), (double)minute_ns / 1e9,
+                               (double)(event->end_ns - event->begin_ns) / 1e6,
+                               event->id.bytes > 0 ? " " : "", TEXT(event->id),
+                               event->unit.bytes > 0 ? " unit " : "", TEXT(event->unit),
+                               event->peer.bytes > 0 ? " to " : "", TEXT(event->peer));
 
     return bytes > 0 && (size_t)bytes < capacity ? (size_t)bytes : 0;
 }
