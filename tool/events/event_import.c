@@ -360,11 +360,16 @@ static int import_input(struct event_import *import,
 
 int cpti_event_import(const struct cpti_arguments *arguments)
 {
+    static const char *const others[] = {
+        "sections", "calls", "attribute", "annotate", "mode", "trace-limit", NULL};
     const char *output = cpti_value(arguments, "output");
     struct event_import import = {.paths = 0};
     int status = CPTI_EXIT_DONE;
     int read = CPTI_EXIT_DONE;
 
+    if (cpti_excludes(arguments, "events", others) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_USAGE;
+    }
     if (output == NULL) {
         return cpti_usage("'cpt import --events' needs --output FILE for a path log");
     }

@@ -9,6 +9,7 @@
 #include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "tool/base/private_file.h"
+#include "cpt/base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,14 +21,15 @@
 
 extern const struct cpti_command cpti_command_import;
 
-enum { LOGS_MAX = 64 /* operands that are spans */ };
+enum { LOGS_MAX = 64 /* operands that are spans */, HEADER_BYTES = 1024 };
 
 /* --- Private logs --- */
 
 /* Their paths, as long as the process lives: so do their descriptors, by which they are
  * opened. */
 static char logs[LOGS_MAX][CPTI_PRIVATE_PATH_BYTES];
-static const char *operands[LOGS_MAX]; /* as given */
+static const char *operands[LOGS_MAX]; /* as given, of spans */
+static size_t operand_count;
 static size_t log_count;
 
 /* A path for the log of @operand; NULL after an error. */
@@ -44,14 +46,14 @@ static const char *name_log(const char *operand)
                           cpti_quoted(operand), strerror(errno));
         return NULL;
     }
-    operands[log_count++] = operand;
+    log_count++;
     cpti_quote_as(path, strcmp(operand, "-") == 0 ? "standard input" : operand);
     return path;
 }
 
 const char *cpti_span_logs_operand(size_t index)
 {
-    return index < log_count ? operands[index] : NULL;
+    return index < operand_count ? operands[index] : NULL;
 }
 
 /* --- What is spans --- */
@@ -203,6 +205,38 @@ static bool is_spans(const char *operand, bool takes_graphs)
     return (has & CPTI_HAS_SPANS) != 0 && (has & other) == 0;
 }
 
+/* Whether the first line of @operand, a file, names the columns of lines of logs. */
+static bool is_rows(const char *operand)
+{
+    char head[HEADER_BYTES];
+    struct stat about;
+    struct cpt_bytes line = {head, 0};
+    bool has_id = false;
+    bool has_time = false;
+    ssize_t bytes = -1;
+    int file = -1;
+
+    if (strcmp(operand, "-") == 0 || cpti_is_store(operand) ||
+        stat(operand, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return false;
+    }
+    file = open(operand, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file >= 0) {
+        bytes = pread(file, head, sizeof head, 0);
+        (void)close(file);
+    }
+    line.bytes = bytes > 0 ? (size_t)bytes : 0;
+    line = cpti_text_take(&line, '\n');
+    while (line.bytes > 0) {
+        const struct cpt_bytes column =
+            cpti_text_trim(cpti_text_take(&line, ','), cpti_is_blank_of_file);
+
+        has_id |= cpti_text_is(column, "id");
+        has_time |= cpti_text_is(column, "time_us") || cpti_text_is(column, "begin_us");
+    }
+    return has_id && has_time && cpti_command_import.is_in_folder != NULL;
+}
+
 /* --- Importing --- */
 
 /* The words of a command line; owned. */
@@ -231,18 +265,23 @@ static void words_deinit(struct words *words)
 }
 
 /* cpt import -o @path -- @operand, with all visits if @takes_visits, and with the
- * attributes that @given asks for. */
+ * attributes that @given asks for; of lines of logs, which have none, if @has_rows. */
 static struct words import_words(const char *path, const char *operand,
-                                 bool takes_visits, const struct cpti_arguments *given)
+                                 bool takes_visits, bool has_rows,
+                                 const struct cpti_arguments *given)
 {
-    const size_t room = 5 + 2 * given->option_count;
+    const size_t room = 6 + 2 * given->option_count;
     struct words words = {.all = calloc(room, sizeof *words.all)};
     const char *key;
 
     if (takes_visits) {
         add_word(&words, "--visits");
     }
-    for (size_t i = 0; (key = cpti_value_at(given, "attribute", i)) != NULL; i++) {
+    if (has_rows) {
+        add_word(&words, "--events");
+    }
+    for (size_t i = 0;
+         !has_rows && (key = cpti_value_at(given, "attribute", i)) != NULL; i++) {
         add_word(&words, "--attribute");
         add_word(&words, key);
     }
@@ -266,9 +305,9 @@ static int run_import(const struct words *words)
 }
 
 static int import_into(const char *path, const char *operand, bool takes_visits,
-                       const struct cpti_arguments *given)
+                       bool has_rows, const struct cpti_arguments *given)
 {
-    struct words words = import_words(path, operand, takes_visits, given);
+    struct words words = import_words(path, operand, takes_visits, has_rows, given);
     const int status =
         words.lacks_memory ? cpti_failed("out of memory") : run_import(&words);
 
@@ -286,18 +325,23 @@ int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
         return status;
     }
     for (size_t i = 0; i < arguments->operand_count; i++) {
+        const bool has_rows = is_rows(arguments->operands[i]);
         const char *path;
         struct stat about;
 
-        if (!is_spans(arguments->operands[i], arguments->command->has_log_folders)) {
+        if (!has_rows &&
+            !is_spans(arguments->operands[i], arguments->command->has_log_folders)) {
             continue;
         }
         path = name_log(arguments->operands[i]);
         if (path == NULL) {
             return CPTI_EXIT_FAILED;
         }
-        if (import_into(path, arguments->operands[i], takes_visits, arguments) !=
-                CPTI_EXIT_DONE &&
+        if (!has_rows) {
+            operands[operand_count++] = arguments->operands[i];
+        }
+        if (import_into(path, arguments->operands[i], takes_visits, has_rows,
+                        arguments) != CPTI_EXIT_DONE &&
             (stat(path, &about) != 0 || about.st_size == 0)) {
             return CPTI_EXIT_FAILED; /* it was said */
         }

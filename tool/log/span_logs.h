@@ -13,6 +13,9 @@
  * ends. For a command that takes graph logs of folders, too, these count as path logs
  * do.
  *
+ * Lines of logs as CSV with our columns are imported in the same way; they are known by
+ * the names of these in the first line.
+ *
  * Spans are known by their first bytes; if compressed by gzip, as profiles are, by a
  * name such as *.json.gz; of standard input only JSON is known. All else is left as it
  * is.

@@ -42,3 +42,7 @@ cpt import --events nothing.csv lines.csv absent.csv -o again.cptlog 2>/dev/null
 cmp lines.cptlog again.cptlog && echo same
 cpt import --events nothing.csv -o none.cptlog; echo "exit $?"
 ls none.cptlog
+# other commands take such a file as it is
+cpt report --by service lines.csv 2>/dev/null
+cpt log lines.csv 2>/dev/null | tail -2
+cpt import --events --sections lines.csv -o x.cptlog; echo "exit $?"
