@@ -13,6 +13,7 @@
 #include "tool/base/amounts.h"
 #include "tool/base/files.h"
 #include "tool/table/json_write.h"
+#include "tool/base/names.h"
 #include "tool/base/options.h"
 #include "tool/events/event_import.h"
 #include "tool/events/event_order.h"
@@ -705,6 +706,10 @@ static int run(const struct cpti_arguments *arguments)
         import.records.tag_keys = import.tag_keys;
         status =
             cpti_span_tags(arguments, import.tag_keys, &import.records.tag_key_count);
+        if (import.records.tag_key_count < CPTI_TAG_KEYS_MAX) {
+            import.tag_keys[import.records.tag_key_count++] =
+                cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE);
+        }
     }
     if (status == CPTI_EXIT_DONE) {
         status =

@@ -5,6 +5,7 @@
 
 #include "tool/base/names.h"
 #include "cpt/cpt_path.h"
+#include "cpt/cpt_trace.h"
 #include "import/spans/spans.h"
 #include "import/formats/tags.h"
 #include "wire/cpt_log.h"
@@ -154,6 +155,24 @@ static const struct cpti_tag_value *tag_of_entry(struct cpti_spans *spans, uint3
     return value;
 }
 
+/* Puts what the tag of its evidence says of a trace into @attributes; how many. Spans
+ * that were found in lines of logs say so; better evidence no span may claim. */
+static size_t add_evidence(const struct cpti_tag_value *value,
+                           struct cpt_attribute *attributes)
+{
+    for (unsigned i = CPT_EVIDENCE_LEARNT; i <= CPT_EVIDENCE_INFERRED; i++) {
+        const struct cpt_bytes word = cpt_bytes_of(cpt_evidence_word(i));
+
+        if (value->type == CPTI_TAG_TEXT && cpt_bytes_equal(value->text, word)) {
+            attributes[0] = text_of(CPTI_EVIDENCE_ATTRIBUTE, word);
+            attributes[1] =
+                text_of(CPTI_SOURCE_ATTRIBUTE, cpt_bytes_of(CPTI_SOURCE_EVENTS));
+            return 2;
+        }
+    }
+    return 0;
+}
+
 /* Puts the tags of a trace into @attributes; how many. */
 static size_t add_tags(const struct cpti_span_records *records,
                        struct cpti_spans *spans, struct cpt_attribute *attributes)
@@ -165,6 +184,11 @@ static size_t add_tags(const struct cpti_span_records *records,
         struct cpt_attribute *attribute = &attributes[count];
 
         if (value == NULL) {
+            continue;
+        }
+        if (cpt_bytes_equal(records->tag_keys[i],
+                            cpt_bytes_of(CPTI_EVIDENCE_ATTRIBUTE))) {
+            count += add_evidence(value, attribute);
             continue;
         }
         count++;
@@ -210,7 +234,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     const struct cpti_span *span = cpti_spans_at(spans, root);
     const char *fragment = cpti_span_fragment_word(cpti_spans_fragment(spans));
     char method[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_attribute attributes[CPTI_TAG_KEYS_MAX + 3 + CPTI_EXTRA_MAX];
+    struct cpt_attribute attributes[CPTI_TAG_KEYS_MAX + 4 + CPTI_EXTRA_MAX];
     unsigned char *visits = NULL;
     struct cpt_record record = {.probability = probability * sampled_of(span),
                                 .service = span->service,

@@ -32,6 +32,8 @@ cmp a b && echo same
 cpt import spans.json -o spans.cptlog 2>/dev/null && cpt report spans.cptlog | tail -5
 cpt events spans --format otlp lines.csv -o - 2>/dev/null | tee otlp.json | cpt import - -o otlp.cptlog 2>/dev/null
 cpt report otlp.cptlog | tail -5
+# and on what evidence it rests
+cpt log --paths otlp.cptlog | sed -n '4p'
 head -4 otlp.json
 cat >points.csv <<'EOF'
 id,service,unit,event,time_us
