@@ -27,8 +27,10 @@
 #include "tool/requests/log_walk.h"
 #include "tool/log/graph_logs.h"
 #include "tool/gather/request_set.h"
+#include "tool/log/span_logs.h"
 #include "tool/log/span_tags.h"
 #include "tool/log/visits_record.h"
+#include "tool/model/behaviour.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
@@ -58,6 +60,7 @@ struct culprit_command {
     uint64_t rows_max;
     struct cpti_view view;
     uint64_t seed;
+    struct cpti_model_changes *behaviour; /* of lines; NULL: not known */
 };
 
 /* --- Records --- */
@@ -363,6 +366,33 @@ static void tell_mix(const struct cpti_culprit *culprit)
 /* --- Output --- */
 
 /* See struct cpti_capped. */
+/* Functions of struct cpti_culprit_print. */
+static void print_behaviour(const void *context, size_t row_max)
+{
+    cpti_behaviour_print(context, row_max);
+}
+
+static void put_behaviour(const void *context, size_t row_max, struct cpti_json *json)
+{
+    cpti_behaviour_json(context, row_max, json);
+}
+
+/* If both sets are all lines of a file, finds what these say that code does in another
+ * way. */
+static int find_behaviour(struct culprit_command *command)
+{
+    const struct cpti_arguments *arguments = command->arguments;
+    const char *files[2] = {NULL, NULL};
+
+    for (size_t i = 0; i < 2 && arguments->operand_count == 2; i++) {
+        files[i] = cpti_row_logs_operand(arguments->operands[i]);
+    }
+    return files[0] != NULL && files[1] != NULL && !cpti_has(arguments, "base") &&
+                   !cpti_selection_has_terms(&command->sets[0].selection)
+               ? cpti_behaviour_find(arguments, files[0], files[1], &command->behaviour)
+               : CPTI_EXIT_DONE;
+}
+
 static int print_capped(void *context, size_t row_max)
 {
     const struct culprit_command *command = context;
@@ -374,7 +404,10 @@ static int print_capped(void *context, size_t row_max)
         .hint = command->hint[0] != '\0' ? command->hint : NULL,
         .missing = {command->missing[0], command->missing[1]},
         .rows_max = command->rows_max,
-        .view = &command->view};
+        .view = &command->view,
+        .print_more = command->behaviour != NULL ? print_behaviour : NULL,
+        .put_more = command->behaviour != NULL ? put_behaviour : NULL,
+        .context = command->behaviour};
 
     return cpti_culprit_print(&print, row_max);
 }
@@ -393,6 +426,7 @@ static int show(struct culprit_command *command)
                                        .print = print_capped,
                                        .context = command,
                                        .row_count = rows};
+    int status = CPTI_EXIT_DONE;
 
     if (command->refused_count > 0) {
         cpti_warn("%" PRIu64 " requests are left out: there are too many calls or "
@@ -412,7 +446,8 @@ static int show(struct culprit_command *command)
                   command->kind->by == CPTI_CULPRIT_BY_REPLICA ? "replica"
                                                                : "operation");
     }
-    return cpti_capped_print(&capped);
+    status = find_behaviour(command);
+    return cpti_exit_last(status, cpti_capped_print(&capped));
 }
 
 /* --- The command --- */
@@ -627,6 +662,7 @@ static int run(const struct cpti_arguments *arguments)
     }
     cpti_culprit_free(command.culprit);
     cpti_nested_free(command.nested);
+    cpti_behaviour_free(command.behaviour);
     cpt_path_free(command.visits);
     return status;
 }

@@ -149,6 +149,9 @@ static void print_json(const struct cpti_culprit_print *print,
     cpti_json_close(&json);
     cpti_structure_print_json(&json, print->view, cpti_culprit_structure(culprit),
                               row_max);
+    if (print->put_more != NULL) {
+        print->put_more(print->context, row_max, &json);
+    }
     if (row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(
@@ -355,9 +358,13 @@ static int print_text(const struct cpti_culprit_print *print,
         (void)printf("%zu more row%s\n", count - rows, count - rows == 1 ? "" : "s");
     }
     print_unjudged(print, rows);
-    return cpti_exit_last(
+    status = cpti_exit_last(
         status,
         cpti_structure_print_text(print->view, cpti_culprit_structure(culprit), rows));
+    if (print->print_more != NULL) {
+        print->print_more(print->context, rows);
+    }
+    return status;
 }
 
 int cpti_culprit_print(const struct cpti_culprit_print *print, size_t row_max)

@@ -16,6 +16,10 @@ struct cpti_culprit_print {
     uint64_t missing[2]; /* requests without the attribute, visits without a host */
     uint64_t rows_max;   /* of text */
     const struct cpti_view *view;
+    /* What else is said of the sets, below all rows; NULL: nothing. */
+    void (*print_more)(const void *context, size_t row_max);
+    void (*put_more)(const void *context, size_t row_max, struct cpti_json *json);
+    const void *context;
 };
 
 /* Those who may be the culprit. */

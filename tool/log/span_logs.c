@@ -29,6 +29,7 @@ enum { LOGS_MAX = 64 /* operands that are spans */, HEADER_BYTES = 1024 };
  * opened. */
 static char logs[LOGS_MAX][CPTI_PRIVATE_PATH_BYTES];
 static const char *operands[LOGS_MAX]; /* as given, of spans */
+static const char *rows[LOGS_MAX];     /* likewise of rows, by number of the log */
 static size_t operand_count;
 static size_t log_count;
 
@@ -54,6 +55,16 @@ static const char *name_log(const char *operand)
 const char *cpti_span_logs_operand(size_t index)
 {
     return index < operand_count ? operands[index] : NULL;
+}
+
+const char *cpti_row_logs_operand(const char *path)
+{
+    for (size_t i = 0; i < log_count; i++) {
+        if (strcmp(logs[i], path) == 0) {
+            return rows[i];
+        }
+    }
+    return NULL;
 }
 
 /* --- What is spans --- */
@@ -337,7 +348,9 @@ int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits)
         if (path == NULL) {
             return CPTI_EXIT_FAILED;
         }
-        if (!has_rows) {
+        if (has_rows) {
+            rows[log_count - 1] = arguments->operands[i];
+        } else {
             operands[operand_count++] = arguments->operands[i];
         }
         if (import_into(path, arguments->operands[i], takes_visits, has_rows,

@@ -35,6 +35,9 @@ int cpti_span_logs_open(struct cpti_arguments *arguments, bool takes_visits);
 /* The operands that were spans, as they were given; NULL after the last. */
 const char *cpti_span_logs_operand(size_t index);
 
+/* The file of rows whose private log is @path; NULL: it is none. */
+const char *cpti_row_logs_operand(const char *path);
+
 /* What is in a folder, by the first bytes of its files; a named one has the name of
  * such a file and other bytes, or none. */
 enum {

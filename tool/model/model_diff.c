@@ -167,6 +167,21 @@ static void put_all(const void *context, struct cpti_json *json)
     cpti_json_close(json);
 }
 
+void cpti_model_put_rows(const struct cpti_model_changes *changes, const char *key,
+                         size_t row_max, struct cpti_json *json)
+{
+    const struct cpti_relation relation = {key, columns, "p", NULL, true, NULL};
+    const struct cpti_view json_view = {.format = CPTI_FORMAT_JSON};
+    const struct cpti_view view = cpti_view_beside(&json_view, &relation, NULL);
+    struct cpti_rows rows = CPTI_ROWS(changes->rows, 0, changes);
+
+    while (rows.count < changes->row_count && rows.count < row_max &&
+           changes->rows[rows.count].p < p_told) {
+        rows.count++;
+    }
+    cpti_relation_json(&view, &rows, rows.count, json);
+}
+
 /* --- Sentences --- */
 
 /* A p as it stands in a sentence. */
@@ -200,7 +215,7 @@ static void tell_row(const struct cpti_model_changes *changes,
                  row->is_mix_equal ? "" : "; it may be another mix of requests");
 }
 
-static void tell_rows(const struct cpti_model_changes *changes, size_t row_max)
+void cpti_model_tell_rows(const struct cpti_model_changes *changes, size_t row_max)
 {
     double least = 1;
     size_t told = 0;
@@ -288,7 +303,7 @@ static int tell_all(void *context, size_t row_max)
 
     (void)printf("%" PRIu64 " requests -> %" PRIu64 " requests\n\n",
                  changes->requests[0], changes->requests[1]);
-    tell_rows(changes, at_most(row_max, PEOPLE_ROWS));
+    cpti_model_tell_rows(changes, at_most(row_max, PEOPLE_ROWS));
     tell_kinds(changes, at_most(row_max, PEOPLE_KINDS));
     tell_orders(changes, at_most(row_max, PEOPLE_ORDERS));
     return CPTI_EXIT_DONE;

@@ -67,12 +67,14 @@ done
         at=170000000${i}00000
         printf 'r%d,web,w,GET,%s\nr%d,a,a,x,%s\nr%d,a,a,y,%s\nr%d,b,b,z,%s\n' \
             $i ${at}1 $i ${at}3 $i ${at}5 $i $at$((i / 5 * 3 + 4))
+        echo r$i,web,w,SENT,${at}9
     done
 } >lines.csv
 sed 's/,y,/,q,/' lines.csv >changed.csv
 if cpt model learn lines.csv >lines.cptmodel 2>said; then
     cpt model diff --json lines.cptmodel changed.csv 2>none | is model_diff
     cpt model diff --json --max-bytes 2k lines.cptmodel changed.csv 2>none | is model_diff
+    cpt culprit --json lines.csv changed.csv 2>none | is culprit
     cpt model show --json lines.cptmodel | is model_show
     cpt model show --json --max-bytes 2k lines.cptmodel | is model_show
     cpt model curve --json lines.csv | is model_curve
