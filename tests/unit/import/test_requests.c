@@ -39,6 +39,8 @@ struct text {
     size_t count;
 };
 
+static void put(struct text *text, const char *format, ...) CPT_PRINTF(2, 3);
+
 static void put(struct text *text, const char *format, ...)
 {
     va_list arguments;
