@@ -42,7 +42,7 @@ for folder in $PATH; do
 done
 IFS=$old_ifs
 (cd programs && rm -f -- c++* g++* clang++* ./*-c++* ./*-g++*)
-for package in libcbor libevent libevent_pthreads zlib jansson; do
+for package in libcbor libevent libevent_pthreads zlib jansson libpcre2-8; do
     from=$(pkg-config --variable=pcfiledir $package)/$package.pc
     [ ! -e "$from" ] || ln -s "$from" pc/
 done
