@@ -9,6 +9,7 @@
  */
 #include "figure1.h"
 #include "figure1_jitter.h"
+#include "figure1_lines.h"
 
 #include <cpt/cpt_http.h>
 #include <cpt/cpt_log_queue.h>
@@ -51,6 +52,7 @@ static struct {
     const char *spans_file;    /* lines of OTLP */
     const char *graph_file;    /* whole graphs: docs/sampling.md */
     const char *settings_file; /* rules: docs/sampling.md */
+    const char *lines_file;    /* what a service logs without tracing */
     int computes;
     double jitter; /* 0: times are as they are in the tables */
     double probability;
@@ -183,15 +185,25 @@ static unsigned slow_us(struct cpt_task *task, const char *component)
 
 void figure1_before(struct cpt_task *task, const struct figure1_component *component)
 {
+    const unsigned more_us = slow_us(task, component->name);
+
+    figure1_line_begin(task, component->name);
+    if (more_us > 0) {
+        figure1_line(task, component->name, "misses its cache");
+    } else {
+        figure1_line(task, component->name, "hits its cache");
+    }
     figure1_step(task, component->name, FIGURE1_BEFORE,
-                 component->before_us[figure1_page(task)] +
-                     slow_us(task, component->name));
+                 component->before_us[figure1_page(task)] + more_us);
+    figure1_line(task, component->name, "has what it needs");
 }
 
 void figure1_after(struct cpt_task *task, const struct figure1_component *component)
 {
+    figure1_line_answers(task, component->name);
     figure1_step(task, component->name, FIGURE1_AFTER,
                  component->after_us[figure1_page(task)]);
+    figure1_line_end(task, component->name);
 }
 
 struct cpt_rpc_reply figure1_reply(const char *text)
@@ -206,7 +218,7 @@ static const char usage[] =
     "                       [--spans FILE] [--graphs FILE]\n"
     "                       [--probability P] [--slow COMPONENT=MICROSECONDS]\n"
     "                       [--workers N] [--settings FILE] [--compute]\n"
-    "                       [--jitter SIGMA]\n";
+    "                       [--jitter SIGMA] [--lines FILE] [--database HOST:PORT]\n";
 
 /* "B2=4000" */
 static int take_slow(char *text)
@@ -279,6 +291,12 @@ static int take_option(int letter, char *value)
     case 'f':
         settings.settings_file = value;
         return 1;
+    case 'L':
+        settings.lines_file = value;
+        return 1;
+    case 'd':
+        figure1_database_set(value);
+        return 1;
     case 'C':
         settings.computes = 1;
         return 1;
@@ -304,6 +322,8 @@ static int take_options(int argc, char **argv)
         {"workers", required_argument, NULL, 'w'},
         {"settings", required_argument, NULL, 'f'},
         {"compute", no_argument, NULL, 'C'},
+        {"lines", required_argument, NULL, 'L'},
+        {"database", required_argument, NULL, 'd'},
         {"b", required_argument, NULL, 'b'},
         {"c", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0},
@@ -533,6 +553,11 @@ int figure1_main(int argc, char **argv, const struct figure1_service *service)
         (void)fputs(usage, stderr);
         return 2;
     }
+    if (settings.lines_file != NULL &&
+        !figure1_lines_open(settings.lines_file, service->name)) {
+        perror(settings.lines_file);
+        return 1;
+    }
     status = open_log(&process, &error);
     status = status == CPT_OK ? open_service(&process, &error) : status;
     status = status == CPT_OK ? watch_settings(&process, &error) : status;
@@ -545,5 +570,6 @@ int figure1_main(int argc, char **argv, const struct figure1_service *service)
                                                 : cpt_status_sentence(status));
     }
     close_process(&process);
+    figure1_lines_close();
     return status == CPT_OK ? 0 : 1;
 }

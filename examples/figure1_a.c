@@ -23,6 +23,7 @@
  */
 #include "figure1.h"
 #include "figure1_forms.h"
+#include "figure1_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,8 @@ static struct cpt_pending *call(struct cpt_task *task, const struct cpt_stub *st
 {
     char room[FIGURE1_WORDS_BYTES];
 
-    return cpt_call(task, stub,
-                    figure1_words_for(task, figure1_words(task), which, 0, room));
+    return figure1_call(task, stub,
+                        figure1_words_for(task, figure1_words(task), which, 0, room));
 }
 
 static cpt_status a1_render(struct cpt_task *task)
@@ -107,7 +108,7 @@ static cpt_status a1_begin(struct cpt_task *task)
     state->waited[0] = cpt_start(task, a2_answer);
     state->waited[1] = call(task, &call_b1, "A1 B1");
     state->waited[2] = call(task, &call_b2, "A1 B2");
-    return cpt_await_all(task, a1_render);
+    return figure1_await_all(task, a1_render);
 }
 
 static cpt_status a2_end(struct cpt_task *task)
@@ -123,7 +124,7 @@ static cpt_status a2_begin(struct cpt_task *task)
     call(task, &call_b2, "A2 B2");
     call(task, &call_c1, "A2 C1");
     call(task, &call_c2, "A2 C2");
-    return cpt_await_all(task, a2_end);
+    return figure1_await_all(task, a2_end);
 }
 
 static const struct cpt_task_def page_tasks[] = {

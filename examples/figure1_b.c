@@ -11,6 +11,7 @@
  *             C1    |----|
  */
 #include "figure1.h"
+#include "figure1_lines.h"
 
 static const struct figure1_component b1 = {
     "B1", {4000, 4000, 2000}, {4000, 4000, 2000}};
@@ -43,8 +44,8 @@ static struct cpt_pending *b2_work(struct cpt_task *task)
     char room[FIGURE1_WORDS_BYTES];
 
     figure1_before(task, &b2);
-    return cpt_call(task, &call_c1,
-                    figure1_words_for(task, figure1_words(task), "B2 C1", 0, room));
+    return figure1_call(task, &call_c1,
+                        figure1_words_for(task, figure1_words(task), "B2 C1", 0, room));
 }
 
 static cpt_status b2_started(struct cpt_task *task)

@@ -9,6 +9,7 @@
  *             C1    |====|                  a task that C2 starts
  */
 #include "figure1.h"
+#include "figure1_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,8 @@ static void c1_work(struct cpt_task *task)
 
     if (us.bytes == 0 || us.bytes >= sizeof text) {
         figure1_before(task, &c1);
+        figure1_query(task, c1.name, "select pg_sleep(0.003)");
+        figure1_line_end(task, c1.name);
         return;
     }
     memcpy(text, us.data, us.bytes);
