@@ -27,10 +27,12 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin libgrpc-dev
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
-	haproxy apache2-bin varnish squid python3-grpcio python3-requests $(LANGUAGE_PACKAGES)
+	haproxy apache2-bin varnish squid postgresql python3-grpcio python3-requests $(LANGUAGE_PACKAGES)
 # What make demo-languages shows: gRPC, a proxy, Node.
 LANGUAGE_PACKAGES = libgrpc-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc \
 	nginx-light nodejs
+# What make demo-events starts.
+EVENT_PACKAGES = nginx-light haproxy postgresql python3
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
@@ -51,7 +53,7 @@ run_tests = failed=0; \
 # passed. Each is a target.
 LONG_TESTS = test-long test-asan test-tsan test-fuzz test-packages
 
-.PHONY: help build conformance demo demo-languages test test-all $(LONG_TESTS) list-tests long-packages soak \
+.PHONY: help build conformance demo demo-languages demo-events test test-all $(LONG_TESTS) list-tests long-packages soak \
 	first-day bench install uninstall clean
 .NOTPARALLEL:
 .DEFAULT_GOAL = help
@@ -61,6 +63,7 @@ help:
 	@echo "make demo      three services, their critical paths, and the diff of two profiles"
 	@echo "make conformance  $(BUILD)/cpt-conformance: does another implementation read and write the format?"
 	@echo "make demo-languages  one path through C, grpc++, Python, Node and nginx"
+	@echo "make demo-events  paths, the culprit and what has changed, from logs alone: nginx, HAProxy, PostgreSQL"
 	@echo "make test      all tests but the long ones"
 	@echo "make test-all  also $(LONG_TESTS)"
 	@echo "make soak      the long figures whole: an hour or more"
@@ -91,6 +94,11 @@ demo-languages:
 	mkdir -p $(BUILD)/demo-languages
 	cd $(BUILD)/demo-languages && sh $(CURDIR)/tests/interop/chain_all.sh $(CURDIR) \
 		$(abspath $(BUILD))
+
+demo-events: build
+	@sh cmake/packages.sh $(EVENT_PACKAGES)
+	mkdir -p $(BUILD)/demo-events
+	cd $(BUILD)/demo-events && sh $(CURDIR)/tests/interop/demo_events.sh $(CURDIR) $(abspath $(BUILD))
 
 test:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
