@@ -155,6 +155,7 @@ cpt_status cpti_event_traces_learn(struct cpti_event_traces *traces)
 {
     cpt_status status = learn_clocks(traces);
 
+    status = status == CPT_OK ? pass(traces, cpti_nesting_enter) : status;
     status = status == CPT_OK ? pass(traces, cpti_nesting_learn) : status;
     status = status == CPT_OK ? cpti_nesting_finish(traces->nesting) : status;
     status = status == CPT_OK ? pass(traces, cpti_nesting_check) : status;
@@ -230,8 +231,23 @@ static uint32_t owner_of(const struct cpti_event_traces *traces,
     return CPTI_NO_PARENT;
 }
 
-/* Makes a span of each interval. */
-static void fill_spans(struct cpti_event_traces *traces, struct cpti_event_trace *trace)
+/* Makes a span of line @number, which is an interval. */
+static void add_span(struct cpti_event_traces *traces, struct cpti_event_trace *trace,
+                     uint32_t number)
+{
+    const struct cpti_line *line = &trace->request.lines[number];
+
+    traces->numbers[number] = (uint32_t)trace->span_count;
+    if (line->role != CPTI_EVENT_CLIENT &&
+        traces->unit_spans[line->unit] == CPTI_NO_PARENT) {
+        traces->unit_spans[line->unit] = traces->numbers[number];
+    }
+    traces->spans[trace->span_count++] = span_of(line, number);
+}
+
+/* Makes a span of each interval, of line @entry first. */
+static void fill_spans(struct cpti_event_traces *traces, uint32_t entry,
+                       struct cpti_event_trace *trace)
 {
     const struct cpti_request *request = &trace->request;
 
@@ -239,18 +255,11 @@ static void fill_spans(struct cpti_event_traces *traces, struct cpti_event_trace
     for (size_t i = 0; i < request->unit_count; i++) {
         traces->unit_spans[i] = CPTI_NO_PARENT;
     }
+    add_span(traces, trace, entry);
     for (uint32_t i = 0; i < request->count; i++) {
-        const struct cpti_line *line = &request->lines[i];
-
-        if (!line->is_interval) {
-            continue;
+        if (request->lines[i].is_interval && i != entry) {
+            add_span(traces, trace, i);
         }
-        traces->numbers[i] = (uint32_t)trace->span_count;
-        if (line->role != CPTI_EVENT_CLIENT &&
-            traces->unit_spans[line->unit] == CPTI_NO_PARENT) {
-            traces->unit_spans[line->unit] = traces->numbers[i];
-        }
-        traces->spans[trace->span_count++] = span_of(line, i);
     }
 }
 
@@ -260,7 +269,7 @@ static void fill_nested(struct cpti_event_traces *traces, uint32_t entry,
 {
     const struct cpti_request *request = &trace->request;
 
-    fill_spans(traces, trace);
+    fill_spans(traces, entry, trace);
     for (size_t i = 0; i < trace->span_count; i++) {
         struct cpti_inferred_span *span = &traces->spans[i];
 

@@ -17,10 +17,12 @@
  *
  * The parent of an interval is of the universal kind that itself has the most universal
  * kinds, or the shortest of an admissible kind in between. The entry, which is the
- * first interval of a request, is the parent of all others.
+ * first interval of a request, is the parent of all others; of several that may be, as
+ * stamps in ms leave open which contains the others, the one whose service has longer
+ * intervals in such requests.
  *
- * In order of use: learn from each request, finish, check each request once more, then
- * ask for parents.
+ * In order of use: enter each request, learn from each, finish, check each once more,
+ * then ask for parents.
  * Threads: one at a time.
  */
 #ifndef CPTI_NESTING_H
@@ -49,6 +51,11 @@ struct cpti_nesting;
 /* NULL without memory. The caller owns it. */
 struct cpti_nesting *cpti_nesting_new(const struct cpt_alloc *alloc);
 void cpti_nesting_free(struct cpti_nesting *nesting);
+
+/* Counts which services begin @request together, as far as their stamps tell: a proxy
+ * and what it calls, in whole milliseconds. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_nesting_enter(struct cpti_nesting *nesting,
+                              const struct cpti_request *request);
 
 /* Counts the intervals of @request. CPT_OK; CPT_NO_MEMORY. */
 cpt_status cpti_nesting_learn(struct cpti_nesting *nesting,

@@ -62,6 +62,15 @@ struct nesting_interval {
     bool has_own; /* there is an interval of its service that is no client's */
 };
 
+/* Two services whose intervals begin a request together, as far as stamps tell. */
+struct nesting_tie {
+    uint32_t low; /* the service with the lower number */
+    uint32_t high;
+    int64_t longer_ns; /* the interval of `low`, of all such requests together */
+};
+
+enum { NESTING_TIES_MAX = 256 };
+
 struct cpti_nesting {
     const struct cpt_alloc *alloc;
     struct cpti_nesting_counts counts;
@@ -74,6 +83,8 @@ struct cpti_nesting {
     /* of the request that is looked at */
     struct nesting_interval *intervals; /* by begin, longest first */
     size_t count, capacity;
+    struct nesting_tie ties[NESTING_TIES_MAX];
+    size_t tie_count;
     int64_t slack_ns; /* the largest uncertainty of two of its times */
     uint32_t *active; /* those before the current one that may contain it */
     size_t active_count, active_capacity;

@@ -118,8 +118,9 @@ static cpt_status check_services(struct cpti_nesting *nesting)
     return status;
 }
 
-cpt_status cpti_nesting_take(struct cpti_nesting *nesting,
-                             const struct cpti_request *request)
+/* Takes the intervals of @request as they are. */
+static cpt_status take_all(struct cpti_nesting *nesting,
+                           const struct cpti_request *request)
 {
     void *intervals = nesting->intervals;
     void *active = nesting->active;
@@ -154,6 +155,123 @@ cpt_status cpti_nesting_take(struct cpti_nesting *nesting,
     }
     nesting->slack_ns = largest_ns;
     return status == CPT_OK ? check_services(nesting) : status;
+}
+
+/* --- The entry --- */
+
+static struct nesting_tie *find_tie(struct cpti_nesting *nesting, uint32_t low,
+                                    uint32_t high)
+{
+    size_t i = 0;
+
+    while (i < nesting->tie_count &&
+           (nesting->ties[i].low != low || nesting->ties[i].high != high)) {
+        i++;
+    }
+    return i < nesting->tie_count ? &nesting->ties[i] : NULL;
+}
+
+/* Whether intervals of service @a are the longer ones of those that begin together. */
+static bool is_longer(struct cpti_nesting *nesting, uint32_t a, uint32_t b)
+{
+    const struct nesting_tie *tie = find_tie(nesting, a < b ? a : b, a < b ? b : a);
+
+    return tie != NULL && (a < b ? tie->longer_ns > 0 : tie->longer_ns < 0);
+}
+
+/* By how much @a is longer than @b; a wrong stamp counts as a second. */
+static int64_t longer_by(const struct nesting_interval *a,
+                         const struct nesting_interval *b)
+{
+    const int64_t second_ns = 1000000000;
+    const int64_t ns = (a->end_ns - a->begin_ns) - (b->end_ns - b->begin_ns);
+
+    return ns > second_ns ? second_ns : ns < -second_ns ? -second_ns : ns;
+}
+
+/* Whether interval @number is there, and may have begun together with the first one. */
+static bool is_near(const struct cpti_nesting *nesting, size_t number)
+{
+    return number < nesting->count &&
+           nesting->intervals[number].begin_ns - nesting->slack_ns <=
+               nesting->intervals[0].begin_ns;
+}
+
+static void count_tie(struct cpti_nesting *nesting, const struct nesting_interval *a,
+                      const struct nesting_interval *b)
+{
+    const bool is_low = a->service < b->service;
+    const struct nesting_interval *low = is_low ? a : b;
+    const struct nesting_interval *high = is_low ? b : a;
+    struct nesting_tie *tie = find_tie(nesting, low->service, high->service);
+
+    if (tie == NULL && nesting->tie_count < NESTING_TIES_MAX) {
+        tie = &nesting->ties[nesting->tie_count++];
+        *tie = (struct nesting_tie){low->service, high->service, 0};
+    }
+    if (tie != NULL) {
+        tie->longer_ns += longer_by(low, high);
+    }
+}
+
+cpt_status cpti_nesting_enter(struct cpti_nesting *nesting,
+                              const struct cpti_request *request)
+{
+    const cpt_status status = take_all(nesting, request);
+
+    for (size_t i = 1; status == CPT_OK && is_near(nesting, i); i++) {
+        const struct nesting_interval *first = &nesting->intervals[0];
+        const struct nesting_interval *other = &nesting->intervals[i];
+
+        if (other->role != CPTI_EVENT_CLIENT && other->service != first->service) {
+            count_tie(nesting, first, other);
+        }
+    }
+    return status;
+}
+
+/* Puts the entry first: of those that may contain the first one, the one whose service
+ * has the longer intervals, or that is of a caller's service. It is compared as if it
+ * contained the others. */
+static void put_entry_first(struct cpti_nesting *nesting)
+{
+    struct nesting_interval chosen = nesting->intervals[0];
+    int64_t end_ns = chosen.end_ns;
+    size_t entry = 0;
+
+    for (size_t i = 1; is_near(nesting, i); i++) {
+        const struct nesting_interval *first = &nesting->intervals[0];
+        const struct nesting_interval *other = &nesting->intervals[i];
+
+        if (other->role == CPTI_EVENT_CLIENT ||
+            !nesting_contains(other, first, nesting_slack(other, first))) {
+            continue;
+        }
+        end_ns = other->end_ns > end_ns ? other->end_ns : end_ns;
+        if (other->service == chosen.service
+                ? chosen.role == CPTI_EVENT_CLIENT
+                : is_longer(nesting, other->service, chosen.service)) {
+            entry = i;
+            chosen = *other;
+        }
+    }
+    if (entry > 0) {
+        chosen.begin_ns = nesting->intervals[0].begin_ns;
+        chosen.end_ns = end_ns;
+        memmove(nesting->intervals + 1, nesting->intervals, entry * sizeof chosen);
+        nesting->intervals[0] = chosen;
+    }
+}
+
+cpt_status cpti_nesting_take(struct cpti_nesting *nesting,
+                             const struct cpti_request *request)
+{
+    const cpt_status status = take_all(nesting, request);
+
+    if (status == CPT_OK && nesting->count > 0) {
+        put_entry_first(nesting);
+    }
+    return status;
 }
 
 /* --- Pairs --- */

@@ -711,6 +711,51 @@ static void test_calls(void)
     cpti_nesting_free(nesting);
 }
 
+/* Three proxies in a row, whose stamps are cut to whole ms: which one contains the
+ * others is left open in most requests, but not in all together. */
+static void test_entry(void)
+{
+    enum { PROXIES = 3 };
+    struct test_random random = {test_random_seed("entries")};
+    static struct requests requests;
+    struct cpti_nesting *nesting = cpti_nesting_new(NULL);
+
+    requests.count = REQUESTS;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        const int64_t begin_ns = (int64_t)test_random_below(&random, 1000000);
+        const int64_t end_ns = 9000000 + (int64_t)test_random_below(&random, 9000000);
+
+        requests.counts[i] = PROXIES;
+        for (uint32_t k = 0; k < PROXIES; k++) {
+            requests.lines[i][k] = (struct cpti_line){
+                .begin_ns = (begin_ns + k * 150000) / 1000000 * 1000000,
+                .end_ns = (end_ns - k * 150000) / 1000000 * 1000000,
+                .kind = k,
+                .service = PROXIES - k,
+                .resolution_ns = 1000000,
+                .role = CPTI_EVENT_SERVER,
+                .is_interval = true};
+        }
+        sort(requests.lines[i], PROXIES);
+    }
+    for (size_t i = 0; i < REQUESTS; i++) {
+        const struct cpti_request request = request_at(&requests, i);
+
+        CU_ASSERT_EQUAL(cpti_nesting_enter(nesting, &request), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(learn(nesting, &requests), CPT_OK);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        const struct cpti_request request = request_at(&requests, i);
+        uint32_t parents[PROXIES];
+        uint32_t entry = 0;
+
+        CU_ASSERT_EQUAL(cpti_nesting_parents(nesting, &request, parents, &entry),
+                        CPT_OK);
+        CU_ASSERT_EQUAL(request.lines[entry].service, PROXIES);
+    }
+    cpti_nesting_free(nesting);
+}
+
 static bool scenario(const struct cpt_alloc *alloc)
 {
     static struct requests requests;
@@ -736,6 +781,7 @@ CU_TestInfo cpt_nesting_tests[] = {
     {"parallel systems: nearly all", test_parallel},
     {"circles", test_circles},
     {"callers that name their callee", test_calls},
+    {"the entry of several that begin together", test_entry},
     {"without memory", test_memory},
     CU_TEST_INFO_NULL,
 };
