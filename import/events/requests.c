@@ -14,7 +14,7 @@ struct cpti_requests *cpti_requests_new(const struct cpti_requests_options *opti
 {
     struct cpti_requests *requests = cpt_alloc_zeroed(options->alloc, sizeof *requests);
     struct cpti_spill_options spill = {.alloc = options->alloc,
-                                       .stream_count = 2 * REQUEST_PARTS,
+                                       .stream_count = (size_t)2 * REQUEST_PARTS,
                                        .memory_bytes_max = options->memory_bytes_max,
                                        .open_file = options->open_file};
 

@@ -27,21 +27,20 @@ static double log_choose(double n, double k)
  */
 static double tail(const uint32_t cases[2], const uint32_t all[2], unsigned side)
 {
-    const double n = (double)all[0] + all[1];
-    const double k = (double)cases[0] + cases[1];
-    const double most = k < all[side] ? k : all[side];
-    const double total = log_choose(n, k);
+    const uint64_t k = (uint64_t)cases[0] + cases[1];
+    const uint64_t most = k < all[side] ? k : all[side];
+    const double total = log_choose((double)all[0] + all[1], (double)k);
     double sum = 0;
 
-    for (double i = cases[side]; i <= most; i++) {
-        const double others = k - i;
+    for (uint64_t i = cases[side]; i <= most; i++) {
+        const double others = (double)(k - i);
         double term = 0;
 
         if (others > all[1 - side]) {
             continue;
         }
-        term =
-            exp(log_choose(all[side], i) + log_choose(all[1 - side], others) - total);
+        term = exp(log_choose(all[side], (double)i) +
+                   log_choose(all[1 - side], others) - total);
         sum += term;
         if (term < sum * 1e-12) {
             break;

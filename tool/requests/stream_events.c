@@ -163,8 +163,8 @@ static int read_again(struct cpti_stream *stream)
                      ? cpti_stream_inputs(&again, outcomes)
                      : cpti_failed("out of memory");
     }
-    for (size_t i = 0; i < again.path_count && status == CPTI_EXIT_DONE; i++) {
-        if (outcomes[i].is_last && !outcomes[i].is_usable) {
+    for (size_t i = 0; i < again.path_count && outcomes != NULL; i++) {
+        if (status == CPTI_EXIT_DONE && outcomes[i].is_last && !outcomes[i].is_usable) {
             status = outcomes[i].exit_status;
         }
     }
