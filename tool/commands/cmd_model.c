@@ -10,8 +10,10 @@
 #include "tool/commands/absent.h"
 #include "tool/base/amounts.h"
 #include "tool/base/files.h"
+#include "tool/base/folders.h"
 #include "tool/base/options.h"
 #include "tool/base/output.h"
+#include "tool/events/event_input.h"
 #include "tool/events/event_sources.h"
 #include "tool/model/model_curve.h"
 #include "tool/model/model_diff.h"
@@ -92,6 +94,31 @@ static int run_merge(struct running *running)
 
 /* --- show, curve, diff --- */
 
+/* The model of operand @index as it was given, behind the verb: a file, or a folder of
+ * lines. enum cpti_exit. */
+static int load_given(const struct running *running, size_t index,
+                      struct cpti_model **model)
+{
+    const struct cpti_arguments *arguments = &running->arguments;
+    const struct cpti_source *source = &arguments->sources[index + 1];
+    struct cpti_arguments lines = *arguments;
+
+    for (size_t i = 0; i < index; i++) {
+        lines.operands += arguments->sources[i + 1].count;
+    }
+    if (!source->is_folder) {
+        return cpti_model_load(arguments, lines.operands[0], model);
+    }
+    lines.operand_count = source->count;
+    return cpti_model_learn(&lines, model);
+}
+
+/* How many operands were given behind the verb. */
+static size_t given(const struct running *running)
+{
+    return running->arguments.source_count - 1;
+}
+
 static int run_show(struct running *running)
 {
     const struct cpti_arguments *arguments = &running->arguments;
@@ -103,14 +130,13 @@ static int run_show(struct running *running)
     struct cpti_model *model = NULL;
     int status = CPTI_EXIT_DONE;
 
-    if (arguments->operand_count != (why != NULL ? 2U : 1U)) {
+    if (given(running) != (why != NULL ? 2U : 1U)) {
         return why != NULL
                    ? cpti_usage("'cpt model show --why A' needs another event, B, and "
                                 "a model")
                    : cpti_usage("'cpt model show' needs one model");
     }
-    status = cpti_model_load(arguments,
-                             arguments->operands[arguments->operand_count - 1], &model);
+    status = load_given(running, given(running) - 1, &model);
     if (model != NULL) {
         showing.model = model;
         status = cpti_exit_last(status, cpti_model_show(&showing));
@@ -132,14 +158,12 @@ static int run_diff(struct running *running)
     int status =
         cpti_whole_number(&running->arguments, "seed", 0, UINT64_MAX, &options.seed);
 
-    if (status == CPTI_EXIT_DONE && running->arguments.operand_count != 2) {
+    if (status == CPTI_EXIT_DONE && given(running) != 2) {
         return cpti_usage("'cpt model diff' needs two models, or lines: the base and "
                           "the new one");
     }
     for (size_t i = 0; i < 2 && status != CPTI_EXIT_USAGE; i++) {
-        status = cpti_exit_last(status, cpti_model_load(&running->arguments,
-                                                        running->arguments.operands[i],
-                                                        &models[i]));
+        status = cpti_exit_last(status, load_given(running, i, &models[i]));
     }
     if (models[0] != NULL && models[1] != NULL) {
         const cpt_status found =
@@ -255,4 +279,8 @@ const struct cpti_command cpti_command_model = {
     .examples = examples,
     .operand_count_min = 1,
     .run = run,
+    .takes_folders = true,
+    .is_in_folder = cpti_event_input_recognise,
+    .folder_noun = "text file",
+    .operand = "a verb and files of lines",
 };
