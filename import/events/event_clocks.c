@@ -10,11 +10,11 @@
 
 enum {
     FIRST_SLOTS = 64,
-    MOVED_MAX = 64,         /* hosts, in a block */
-    FOUND_MAX = 1024,       /* hosts that are told */
-    PAIRS_MAX = 1 << 14,    /* of hosts, in a block */
-    COMPARED_MAX = 1 << 14, /* calls with units, in a request */
-    COVERED_PERCENT = 70,   /* of the units, that a difference must explain */
+    MOVED_MAX = 64,          /* hosts, in a block */
+    FOUND_MAX = 1024,        /* hosts that are told */
+    PAIRS_MAX = 1 << 14,     /* of hosts, in a block */
+    LOOKED_AT_MAX = 1 << 20, /* lines for calls, in a request */
+    COVERED_PERCENT = 70,    /* of the units, that a difference must explain */
     UNCERTAIN_NS_MAX = 100000000
 };
 
@@ -207,12 +207,12 @@ static cpt_status count_unit(struct cpti_event_clocks *clocks,
         const struct cpti_line *call = &request->lines[i];
         struct host_pair *pair = NULL;
 
+        (*left)--;
         if (!call->is_interval || call->role != CPTI_EVENT_CLIENT ||
             call->peer != unit->service || call->host == unit->host ||
             call->host == 0) {
             continue;
         }
-        (*left)--;
         status = vote(clocks, call, call->end_ns, unit, unit->end_ns, &pair);
         if (pair != NULL && pair != last) {
             pair->units++; /* calls of one host follow each other, nearly always */
@@ -259,7 +259,7 @@ cpt_status cpti_event_clocks_count(struct cpti_event_clocks *clocks,
                                    const struct cpti_request *request)
 {
     const uint64_t block = block_of(clocks, clocks->counted++);
-    size_t left = COMPARED_MAX;
+    size_t left = LOOKED_AT_MAX;
     bool has_interval = false;
     cpt_status status = CPT_OK;
 

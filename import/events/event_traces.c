@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SPANS_SEARCHED_MAX = 4096 /* of a request, for points without a unit */ };
+enum { SPANS_SEARCHED_MAX = 1024 /* of a request, for points without a unit */ };
 
 struct cpti_event_traces {
     const struct cpt_alloc *alloc;
@@ -159,6 +159,7 @@ cpt_status cpti_event_traces_learn(struct cpti_event_traces *traces)
     status = status == CPT_OK ? pass(traces, cpti_nesting_learn) : status;
     status = status == CPT_OK ? cpti_nesting_finish(traces->nesting) : status;
     status = status == CPT_OK ? pass(traces, cpti_nesting_check) : status;
+    traces->counts.unlearnt = cpti_nesting_counts(traces->nesting)->passed_over;
     return status == CPT_OK ? rewind_all(traces) : status;
 }
 

@@ -64,6 +64,7 @@ struct cpti_event_trace {
 struct cpti_event_traces_counts {
     uint64_t traces[CPTI_EVENT_METHODS];
     uint64_t spans;
+    uint64_t unlearnt;        /* requests that nothing was learnt from; nesting.h */
     uint64_t points_left_out; /* that lie in no interval, in a request with some */
 };
 

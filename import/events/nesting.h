@@ -34,15 +34,15 @@
 
 enum {
     CPTI_NESTING_LINES_MAX = 4096, /* of a request that is learnt from */
-    CPTI_NESTING_PAIRS_MAX = 1 << 22,
+    CPTI_NESTING_PAIRS_MAX = 1 << 21,
     CPTI_NESTING_CLASSES_MAX = 1 << 12
 };
 
 /* What was passed over. */
 struct cpti_nesting_counts {
-    uint64_t learnt;  /* requests */
-    uint64_t classes; /* after finishing */
-    uint64_t long_requests;
+    uint64_t learnt;      /* requests */
+    uint64_t classes;     /* after finishing */
+    uint64_t passed_over; /* requests: they are long, or there are more than enough */
     uint64_t pairs_left_out;
 };
 

@@ -11,7 +11,12 @@
 #define NESTING_ALL     UINT32_MAX
 #define NESTING_SERVICE UINT32_C(0x80000000)
 
-enum { NESTING_LATE_NS = 1000000 };
+enum {
+    NESTING_LATE_NS = 1000000,
+    NESTING_WORK_MAX = 1 << 25, /* pairs that are looked at while learning, in all */
+    NESTING_ACTIVE_MAX = 2048,  /* intervals that one is compared with: … */
+    NESTING_OLDEST = 64         /* … the first 64, and the last ones */
+};
 
 /* Counts of two kinds of one class. */
 struct nesting_pair {
@@ -90,6 +95,7 @@ struct cpti_nesting {
     size_t active_count, active_capacity;
     size_t looked_at; /* intervals that were taken into `active` */
     uint32_t serial;  /* of the instance that is counted; 0: none */
+    uint64_t work;    /* pairs that were looked at */
     uint32_t *above;  /* the parent of each; then its first child, and the next one */
     size_t above_capacity;
     uint64_t *service_seen; /* of each service: the last request that has it … */

@@ -523,6 +523,7 @@ static cpt_status count_instance(struct cpti_nesting *nesting, uint32_t class_nu
     for (size_t i = nesting->looked_at; status == CPT_OK && i < nesting->count &&
                                         nesting->intervals[i].begin_ns <= inner->end_ns;
          i++) {
+        nesting->work++;
         status = count_both(nesting, class_number, i, number);
     }
     return status;
@@ -550,6 +551,14 @@ void cpti_nesting_advance(struct cpti_nesting *nesting, size_t number)
         }
     }
     nesting->active_count = kept;
+    if (kept > NESTING_ACTIVE_MAX) {
+        const size_t last = NESTING_ACTIVE_MAX - NESTING_OLDEST;
+
+        memmove(nesting->active + NESTING_OLDEST, nesting->active + kept - last,
+                last * sizeof *nesting->active);
+        nesting->active_count = NESTING_ACTIVE_MAX;
+    }
+    nesting->work += nesting->active_count;
 }
 
 cpt_status cpti_nesting_learn(struct cpti_nesting *nesting,
@@ -561,8 +570,8 @@ cpt_status cpti_nesting_learn(struct cpti_nesting *nesting,
     if (status != CPT_OK || nesting->count == 0) {
         return status;
     }
-    if (nesting->count > CPTI_NESTING_LINES_MAX) {
-        nesting->counts.long_requests++;
+    if (nesting->count > CPTI_NESTING_LINES_MAX || nesting->work > NESTING_WORK_MAX) {
+        nesting->counts.passed_over++;
         return CPT_OK;
     }
     status = add_class(nesting, &class_number);
@@ -764,6 +773,7 @@ cpt_status cpti_nesting_finish(struct cpti_nesting *nesting)
 {
     cpt_status status;
 
+    nesting->work = 0;
     merge_classes(nesting);
     status = merge_pairs(nesting);
     if (status != CPT_OK) {

@@ -93,35 +93,47 @@ static bool is_closer(const struct cpti_nesting *nesting, uint32_t class_number,
                                                : first->end_ns < second->end_ns;
 }
 
+/* The instance of the deepest universal kind around number @number: that contains it,
+ * or if @overlaps began before it. NESTING_ALL: there is none. */
+static uint32_t find_deepest(const struct cpti_nesting *nesting, uint32_t class_number,
+                             size_t number, bool overlaps)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    uint32_t best = NESTING_ALL;
+    int64_t deepest = -1;
+
+    for (size_t i = 0; i < nesting->active_count; i++) {
+        const uint32_t active = nesting->active[i];
+        const struct nesting_interval *outer = &nesting->intervals[active];
+        int64_t depth = -1;
+
+        if (active == number || !cpti_nesting_may_contain(outer, inner) ||
+            !(overlaps ? outer->begin_ns <= inner->begin_ns
+                       : nesting_contains(outer, inner, nesting_slack(outer, inner)))) {
+            continue;
+        }
+        depth = depth_of(nesting, class_number, outer, inner);
+        if (depth > deepest ||
+            (depth == deepest && depth >= 0 &&
+             is_closer(nesting, class_number, active, best, inner))) {
+            deepest = depth;
+            best = active;
+        }
+    }
+    return best;
+}
+
 /* The instance of the deepest universal kind that contains number @number, else one
  * that it overlaps; else the entry. */
 static uint32_t find_universal(const struct cpti_nesting *nesting,
                                uint32_t class_number, size_t number)
 {
-    const struct nesting_interval *inner = &nesting->intervals[number];
-    uint32_t best[2] = {0, 0}; /* that overlaps, that contains */
-    int64_t deepest[2] = {-1, -1};
+    uint32_t found = find_deepest(nesting, class_number, number, false);
 
-    for (size_t i = 0; i < nesting->active_count; i++) {
-        const uint32_t active = nesting->active[i];
-        const struct nesting_interval *outer = &nesting->intervals[active];
-        const bool contains =
-            nesting_contains(outer, inner, nesting_slack(outer, inner));
-        int64_t depth = -1;
-
-        if (active == number || !cpti_nesting_may_contain(outer, inner) ||
-            (!contains && outer->begin_ns > inner->begin_ns)) {
-            continue;
-        }
-        depth = depth_of(nesting, class_number, outer, inner);
-        if (depth > deepest[contains] ||
-            (depth == deepest[contains] && depth >= 0 &&
-             is_closer(nesting, class_number, active, best[contains], inner))) {
-            deepest[contains] = depth;
-            best[contains] = active;
-        }
+    if (found == NESTING_ALL) {
+        found = find_deepest(nesting, class_number, number, true);
     }
-    return deepest[true] >= 0 ? best[true] : best[false];
+    return found != NESTING_ALL ? found : 0;
 }
 
 /* Whether roles tell that @outer is the one outside, even if both are equal. */
@@ -287,8 +299,9 @@ cpt_status cpti_nesting_check(struct cpti_nesting *nesting,
                                       ? cpti_nesting_class_of(nesting)
                                       : NESTING_ALL;
 
-    for (size_t i = 0; class_number != NESTING_ALL && i < nesting->count &&
-                       nesting->count <= CPTI_NESTING_LINES_MAX;
+    for (size_t i = 0;
+         class_number != NESTING_ALL && i < nesting->count &&
+         nesting->count <= CPTI_NESTING_LINES_MAX && nesting->work <= NESTING_WORK_MAX;
          i++) {
         struct nesting_pair *all = cpti_nesting_find(nesting, class_number, NESTING_ALL,
                                                      nesting->intervals[i].kind);
@@ -308,11 +321,37 @@ cpt_status cpti_nesting_check(struct cpti_nesting *nesting,
     return status;
 }
 
+/* The shortest interval that contains number @number, or the entry: of a class from
+ * which nothing was learnt. */
+static uint32_t find_shortest(const struct cpti_nesting *nesting, uint32_t number)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    uint32_t best = 0;
+
+    for (size_t i = 0; i < nesting->active_count; i++) {
+        const uint32_t active = nesting->active[i];
+        const struct nesting_interval *outer = &nesting->intervals[active];
+        const struct nesting_interval *found = &nesting->intervals[best];
+
+        if (nesting_contains(outer, inner, 0) && !nesting_contains(inner, outer, 0) &&
+            cpti_nesting_may_contain(outer, inner) &&
+            (best == 0 ||
+             outer->end_ns - outer->begin_ns < found->end_ns - found->begin_ns)) {
+            best = active;
+        }
+    }
+    return best;
+}
+
 static uint32_t find_parent(const struct cpti_nesting *nesting, uint32_t class_number,
                             uint32_t number)
 {
     const struct nesting_interval *inner = &nesting->intervals[number];
     const uint32_t call = find_call(nesting, number);
+
+    if (call == 0 && class_number == NESTING_ALL) {
+        return find_shortest(nesting, number);
+    }
 
     return call != 0 ? call
                      : find_between(nesting, class_number, number,

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+enum { PLACES_MAX = 256 /* services on the stack; deeper ones count as the last */ };
+
 /* How many lines the request has up to the last one of its entry. */
 static size_t awaited(const struct cpti_request *request)
 {
@@ -96,7 +98,7 @@ size_t cpti_order_spans(const struct cpti_request *request, uint32_t *stack,
         if (place < depth) {
             end_calls(spans, stack, depth, place, line->begin_ns);
             depth = place + 1;
-        } else {
+        } else if (depth < PLACES_MAX) {
             add_call(request, i, stack[depth - 1], (uint32_t)count, spans);
             stack[depth++] = (uint32_t)count + 1;
             count += 2;
@@ -120,8 +122,6 @@ struct place {
     uint32_t service;
     uint32_t frame;
 };
-
-enum { PLACES_MAX = 256 /* deeper ones count as the last */ };
 
 struct order_path {
     const struct cpti_requests *requests;

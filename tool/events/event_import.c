@@ -320,6 +320,9 @@ static void tell_all(const struct event_import *import)
                     "like work of their callers");
     cpti_tell_count(counts->traces[CPTI_EVENT_BY_POINTS],
                     "requests with points alone: work that ran beside it is not seen");
+    cpti_tell_count(counts->unlearnt,
+                    "requests that no nesting was learnt from: they are long, or "
+                    "others were enough");
     cpti_tell_count(counts->points_left_out, "points that lie in no interval left out");
     cpti_span_totals_tell(&import->left);
 }
