@@ -7,6 +7,8 @@
 
 #define DEFAULT_MEMORY_BYTES ((size_t)512 << 20)
 #define YEAR_2000_NS         (INT64_C(946684800) * 1000000000)
+#define YEAR_2200_NS         (INT64_C(7258118400) * 1000000000)
+#define LONGEST_NS           (INT64_C(366) * 86400 * 1000000000)
 
 enum { MS_NS = 1000000, SECOND_NS = 1000000000, MEMORY_PART = 3 };
 
@@ -147,7 +149,9 @@ cpt_status cpti_requests_add(struct cpti_requests *requests,
                               .is_interval = event->is_interval};
     cpt_status status = CPT_OK;
 
-    if (event->begin_ns < YEAR_2000_NS || event->end_ns < event->begin_ns) {
+    if (event->begin_ns < YEAR_2000_NS || event->end_ns >= YEAR_2200_NS ||
+        event->end_ns < event->begin_ns ||
+        event->end_ns - event->begin_ns > LONGEST_NS) {
         requests->counts.impossible++;
         return CPT_OK;
     }

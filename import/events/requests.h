@@ -72,9 +72,10 @@ struct cpti_requests_counts {
     uint64_t events;
     uint64_t requests;
     uint64_t without_id;
-    uint64_t impossible;  /* times before 2000, or that end before they begin */
-    uint64_t far;         /* more than a day from the rest of their request */
-    uint64_t too_long;    /* requests above CPTI_REQUEST_LINES_MAX */
+    uint64_t
+        impossible;    /* times before 2000 or after 2199, or no length up to a year */
+    uint64_t far;      /* more than a day from the rest of their request */
+    uint64_t too_long; /* requests above CPTI_REQUEST_LINES_MAX */
     uint64_t other_kinds; /* events whose name is one too many of its service */
 };
 

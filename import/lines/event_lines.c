@@ -102,32 +102,42 @@ static cpt_status skip_line(struct cpti_window *window)
     return status;
 }
 
-static bool has_odd_quotes(const char *from, const char *end)
-{
-    bool is_odd = false;
+/* Where in a row of CSV one is: a quote opens a field only at its begin. */
+enum row_state { FIELD_BEGINS, FIELD_PLAIN, FIELD_QUOTED, QUOTE_ENDS };
 
-    while (from < end && (from = memchr(from, '"', (size_t)(end - from))) != NULL) {
-        is_odd = !is_odd;
-        from++;
+static enum row_state state_behind(enum row_state state, const char *from,
+                                   const char *end)
+{
+    if (state != FIELD_QUOTED && memchr(from, '"', (size_t)(end - from)) == NULL) {
+        return FIELD_PLAIN;
     }
-    return is_odd;
+    for (; from < end; from++) {
+        if (state == FIELD_QUOTED) {
+            state = *from == '"' ? QUOTE_ENDS : FIELD_QUOTED;
+        } else if (*from == '"' && state != FIELD_PLAIN) {
+            state = FIELD_QUOTED; /* two quotes are one, within the field */
+        } else {
+            state = *from == ',' ? FIELD_BEGINS : FIELD_PLAIN;
+        }
+    }
+    return state;
 }
 
-/* Goes on to the end of a row whose quotes are odd at the end of a line; a row that has
- * none ends with its first line. */
+/* Goes on to the end of a row if a quoted field is open at the end of the line; a row
+ * that never ends is its first line. */
 static cpt_status find_row_end(struct cpti_window *window)
 {
     const size_t first = window->at - window->start;
     size_t seen = 0; /* bytes of the row */
-    bool is_open = false;
+    enum row_state state = FIELD_BEGINS;
     cpt_status status = CPT_OK;
 
     for (;;) {
         const char *row = window->buffer + window->start;
 
-        is_open ^= has_odd_quotes(row + seen, window->buffer + window->at);
+        state = state_behind(state, row + seen, window->buffer + window->at);
         seen = window->at - window->start;
-        if (!is_open) {
+        if (state != FIELD_QUOTED) {
             return CPT_OK;
         }
         status = find_end(window);

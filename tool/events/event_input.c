@@ -253,7 +253,8 @@ void cpti_event_input_tell(const struct cpti_event_input *input)
     cpti_tell_count(input->lines.cut, "lines cut at 1 MiB");
     cpti_tell_count(counts->without_id, "events without an id");
     cpti_tell_count(counts->impossible,
-                    "events before 2000, or that end before they begin");
+                    "events before 2000, after 2199, longer than a year, or that "
+                    "end before they begin");
     cpti_tell_count(counts->far, "events more than a day from the rest of their "
                                  "request");
     cpti_tell_count(counts->too_long, "requests of more than 100,000 lines left out");

@@ -99,14 +99,16 @@ static void test_quotes(void)
            "\"a,b\",\"say \"\"x\"\"\",1\n"
            "\"\",\"two\nlines\r\n\",\"2\"\r\n"
            "c,plain \"q\",3\n"
+           "c,5\" disk,3\nc,10\" disk,3\n" /* of no field's begin, it quotes nothing */
            "d,\"odd\"x,4\n"
            "e,\"open,5\nf,x,6\n",
            CPT_END,
            "1:a,b||||say \"x\"||0|1000+0?;2:||||two\nlines\r\n||0|2000+0?;"
-           "3:c||||plain \"q\"||0|3000+0?;6:f||||x||0|6000+0?;",
+           "3:c||||plain \"q\"||0|3000+0?;4:c||||5\" disk||0|3000+0?;"
+           "5:c||||10\" disk||0|3000+0?;8:f||||x||0|6000+0?;",
            &counts);
     CU_ASSERT_EQUAL(counts.unmatched, 2);
-    CU_ASSERT_EQUAL(counts.first_unmatched, 4);
+    CU_ASSERT_EQUAL(counts.first_unmatched, 6);
 }
 
 static void test_wrong(void)
