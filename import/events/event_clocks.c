@@ -537,8 +537,8 @@ cpt_status cpti_event_clocks_solve(struct cpti_event_clocks *clocks)
 
 /* --- Mending --- */
 
-/* Sorts lines by begin, longest first; equal ones stay as they are. */
-static void sort_lines(struct cpti_line *lines, struct cpti_line *spare, size_t count)
+void cpti_event_lines_sort(struct cpti_line *lines, struct cpti_line *spare,
+                           size_t count)
 {
     struct cpti_line *const given = lines;
 
@@ -628,7 +628,7 @@ cpt_status cpti_event_clocks_mend(struct cpti_event_clocks *clocks, uint64_t num
                             request->count, SIZE_MAX, sizeof *clocks->spare);
     clocks->spare = spare;
     if (status == CPT_OK) {
-        sort_lines(request->lines, clocks->spare, request->count);
+        cpti_event_lines_sort(request->lines, clocks->spare, request->count);
     }
     return status;
 }

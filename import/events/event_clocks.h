@@ -62,4 +62,9 @@ cpt_status cpti_event_clocks_mend(struct cpti_event_clocks *clocks, uint64_t num
 size_t cpti_event_clocks_found(const struct cpti_event_clocks *clocks,
                                const struct cpti_event_clock **found);
 
+/* Sorts lines by begin, longest first; equal ones stay as they are. @spare has room for
+ * @count lines. */
+void cpti_event_lines_sort(struct cpti_line *lines, struct cpti_line *spare,
+                           size_t count);
+
 #endif

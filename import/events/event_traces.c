@@ -4,6 +4,7 @@
 #include "import/events/event_traces.h"
 
 #include "import/events/order_spans.h"
+#include "import/events/point_units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ struct cpti_event_traces {
     struct cpti_requests *requests;
     struct cpti_event_clocks *clocks;
     struct cpti_nesting *nesting;
+    struct cpti_point_units *units;
+    size_t made;     /* intervals of points, in the request that was read last */
     uint64_t number; /* of the next request */
     struct cpti_event_traces_counts counts;
     uint32_t *parents;    /* of each line */
@@ -71,7 +74,8 @@ struct cpti_event_traces *cpti_event_traces_new(const struct cpt_alloc *alloc,
     traces->alloc = alloc;
     traces->requests = requests;
     traces->nesting = cpti_nesting_new(alloc);
-    if (traces->nesting == NULL) {
+    traces->units = cpti_point_units_new(alloc);
+    if (traces->nesting == NULL || traces->units == NULL) {
         cpti_event_traces_free(traces);
         return NULL;
     }
@@ -82,6 +86,7 @@ void cpti_event_traces_free(struct cpti_event_traces *traces)
 {
     if (traces != NULL) {
         cpti_nesting_free(traces->nesting);
+        cpti_point_units_free(traces->units);
         cpti_event_clocks_free(traces->clocks);
         cpt_alloc_free(traces->alloc, traces->parents);
         cpt_alloc_free(traces->alloc, traces->numbers);
@@ -99,14 +104,17 @@ cpti_event_traces_counts(const struct cpti_event_traces *traces)
 
 /* --- Learning --- */
 
-/* The next request, its clocks put right. */
+/* The next request, its clocks put right, and all of its units intervals if any is. */
 static cpt_status next_request(struct cpti_event_traces *traces,
                                struct cpti_request *request)
 {
-    const cpt_status status = cpti_requests_next(traces->requests, request);
+    cpt_status status = cpti_requests_next(traces->requests, request);
 
+    if (status == CPT_OK) {
+        status = cpti_event_clocks_mend(traces->clocks, traces->number++, request);
+    }
     return status == CPT_OK
-               ? cpti_event_clocks_mend(traces->clocks, traces->number++, request)
+               ? cpti_point_units_join(traces->units, request, &traces->made)
                : status;
 }
 
@@ -210,15 +218,16 @@ static struct cpti_inferred_span span_of(const struct cpti_line *line, uint32_t 
                                        .end_ns = line->end_ns};
 }
 
-/* The span in whose time @point lies: of its unit, else of its service the one that
- * began last. */
+/* The span in whose time @point lies: of its unit, which is the service if it has none,
+ * else of its service the one that began last. */
 static uint32_t owner_of(const struct cpti_event_traces *traces,
                          const struct cpti_event_trace *trace,
                          const struct cpti_line *point)
 {
     const uint32_t own = traces->unit_spans[point->unit];
 
-    if (own != CPTI_NO_PARENT || trace->span_count > SPANS_SEARCHED_MAX) {
+    if ((own != CPTI_NO_PARENT && point->has_unit) ||
+        trace->span_count > SPANS_SEARCHED_MAX) {
         return own;
     }
     for (size_t i = trace->span_count; i > 0; i--) {
@@ -229,7 +238,7 @@ static uint32_t owner_of(const struct cpti_event_traces *traces,
             return (uint32_t)(i - 1);
         }
     }
-    return CPTI_NO_PARENT;
+    return own;
 }
 
 /* Makes a span of line @number, which is an interval. */
@@ -331,6 +340,7 @@ cpt_status cpti_event_traces_next(struct cpti_event_traces *traces,
         return status;
     }
     trace->spans = traces->spans;
+    trace->made = traces->made;
     if (entry != CPTI_NO_PARENT) {
         fill_nested(traces, entry, trace);
         trace->owners = traces->numbers;
@@ -344,5 +354,6 @@ cpt_status cpti_event_traces_next(struct cpti_event_traces *traces,
     }
     traces->counts.traces[trace->method]++;
     traces->counts.spans += trace->span_count;
+    traces->counts.made += trace->made;
     return CPT_OK;
 }

@@ -12,8 +12,8 @@
  *                                         work of its caller
  *      points                             the order of lines; work beside is not seen
  *
- * Intervals are believed before points: of a request that has both, points only split
- * the time of units that have an interval.
+ * Intervals are believed before points: of a request that has both, points split the
+ * time of units that have an interval, and make one of units that have none.
  *
  * Threads: one at a time.
  */
@@ -57,6 +57,7 @@ struct cpti_event_trace {
     enum cpti_event_method method;
     const struct cpti_inferred_span *spans; /* the first one is the entry */
     size_t span_count;                      /* at least 1 */
+    size_t made;            /* spans that were made of points; point_units.h */
     const uint32_t *owners; /* by line: its span, or that in whose time a point lies;
                              * CPTI_NO_PARENT: none. NULL: all lines are points */
 };
@@ -65,6 +66,7 @@ struct cpti_event_traces_counts {
     uint64_t traces[CPTI_EVENT_METHODS];
     uint64_t spans;
     uint64_t unlearnt;        /* requests that nothing was learnt from; nesting.h */
+    uint64_t made;            /* spans of units that only have points, beside others */
     uint64_t points_left_out; /* that lie in no interval, in a request with some */
 };
 

@@ -54,8 +54,9 @@ static struct cpt_attribute text_of(const char *key, struct cpt_bytes text)
 static size_t describe(struct event_import *import,
                        const struct cpti_event_trace *trace, bool is_trace_id)
 {
-    const bool is_learnt =
-        trace->method != CPTI_EVENT_BY_POINTS || import->order.order != NULL;
+    const bool is_learnt = trace->method == CPTI_EVENT_BY_POINTS
+                               ? import->order.order != NULL
+                               : trace->made == 0;
     const unsigned evidence = is_learnt ? CPT_EVIDENCE_LEARNT : CPT_EVIDENCE_INFERRED;
     struct cpt_attribute *attributes = import->attributes;
     size_t count = 0;
@@ -323,6 +324,9 @@ static void tell_all(const struct event_import *import)
     cpti_tell_count(counts->unlearnt,
                     "requests that no nesting was learnt from: they are long, or "
                     "others were enough");
+    cpti_tell_count(counts->made,
+                    "intervals made of the lines of a unit that has none, from its "
+                    "first line to its last");
     cpti_tell_count(counts->points_left_out, "points that lie in no interval left out");
     cpti_span_totals_tell(&import->left);
 }

@@ -98,7 +98,8 @@ static void write_attributes(struct writing *writing, const char *member,
 {
     const struct cpti_request *request = &writing->trace.request;
     const struct cpti_line *line = &request->lines[span->line];
-    const bool is_point = writing->trace.method == CPTI_EVENT_BY_POINTS;
+    const bool is_inferred =
+        writing->trace.method == CPTI_EVENT_BY_POINTS || writing->trace.made > 0;
 
     cpti_json_open(&writing->json, member, '[');
     if (!writing->is_otlp && span->role != CPTI_EVENT_UNKNOWN) {
@@ -117,8 +118,8 @@ static void write_attributes(struct writing *writing, const char *member,
         write_text(writing, "cpt.unit", request->units[line->unit]);
     }
     write_text(writing, CPTI_EVIDENCE_ATTRIBUTE,
-               cpt_bytes_of(cpt_evidence_word(is_point ? CPT_EVIDENCE_INFERRED
-                                                       : CPT_EVIDENCE_LEARNT)));
+               cpt_bytes_of(cpt_evidence_word(is_inferred ? CPT_EVIDENCE_INFERRED
+                                                          : CPT_EVIDENCE_LEARNT)));
     if (!writing->is_trace_id && span->parent == CPTI_NO_PARENT) {
         write_text(writing, CPTI_REQUEST_ID_ATTRIBUTE, request->id);
     }

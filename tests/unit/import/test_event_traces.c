@@ -5,6 +5,7 @@
  */
 #include "import/events/event_traces.h"
 #include "import/events/order_spans.h"
+#include "import/events/point_units.h"
 #include "cpt/cpt_path.h"
 
 #include "tests/support/failing_alloc.h"
@@ -331,11 +332,125 @@ static void test_methods(void)
     CU_ASSERT_EQUAL(trace.method, CPTI_EVENT_BY_SERVERS);
     CU_ASSERT_EQUAL(trace.span_count, 2);
     CU_ASSERT_EQUAL(cpti_event_traces_next(traces, &trace), CPT_OK);
-    CU_ASSERT_EQUAL(trace.method, CPTI_EVENT_BY_CALLS); /* there is no call */
-    CU_ASSERT_EQUAL(trace.span_count, 1);
+    CU_ASSERT_EQUAL(trace.method, CPTI_EVENT_BY_SERVERS); /* its point makes one */
+    CU_ASSERT_EQUAL(trace.span_count, 2);
+    CU_ASSERT_EQUAL(trace.made, 1);
     CU_ASSERT_EQUAL(cpti_event_traces_next(traces, &trace), CPT_END);
-    CU_ASSERT_EQUAL(cpti_event_traces_counts(traces)->points_left_out, 1);
+    CU_ASSERT_EQUAL(cpti_event_traces_counts(traces)->points_left_out, 0);
+    CU_ASSERT_EQUAL(cpti_event_traces_counts(traces)->made, 1);
     CU_ASSERT_STRING_EQUAL(cpti_event_method_word(CPTI_EVENT_BY_SERVERS), "servers");
+    cpti_event_traces_free(traces);
+    cpti_requests_free(requests);
+}
+
+/* --- Units that only have points --- */
+
+/* A line of service 1 to 3: a server's interval if @peer is 0 and it has a length, a
+ * client's if there is one, else a point. */
+static struct cpti_line line_of(uint32_t service, uint32_t peer, int64_t begin_ns,
+                                int64_t end_ns)
+{
+    return (struct cpti_line){.begin_ns = begin_ns,
+                              .end_ns = end_ns,
+                              .service = service,
+                              .peer = peer,
+                              .unit = service - 1,
+                              .role = begin_ns == end_ns ? CPTI_EVENT_UNKNOWN
+                                      : peer != 0        ? CPTI_EVENT_CLIENT
+                                                         : CPTI_EVENT_SERVER,
+                              .is_interval = begin_ns < end_ns};
+}
+
+/* How the intervals of @lines are shown after joining. */
+static void expect_units(struct cpti_line *lines, size_t count, size_t made,
+                         const char *expected)
+{
+    struct cpti_point_units *units = cpti_point_units_new(NULL);
+    struct cpti_request request = {.lines = lines, .count = count, .unit_count = 3};
+    char shown[SHOWN_BYTES] = "";
+    size_t found = 0;
+    size_t at = 0;
+
+    CU_ASSERT_EQUAL(cpti_point_units_join(units, &request, &found), CPT_OK);
+    CU_ASSERT_EQUAL(found, made);
+    for (size_t i = 0; i < count; i++) {
+        CU_ASSERT(i == 0 || lines[i - 1].begin_ns <= lines[i].begin_ns);
+        if (lines[i].is_interval) {
+            at += (size_t)snprintf(shown + at, SHOWN_BYTES - at, "%u%s %d-%d;",
+                                   lines[i].service,
+                                   lines[i].role == CPTI_EVENT_CLIENT ? "!" : "",
+                                   (int)lines[i].begin_ns, (int)lines[i].end_ns);
+        }
+    }
+    CU_ASSERT_STRING_EQUAL(shown, expected);
+    cpti_point_units_free(units);
+}
+
+#define EXPECT_UNITS(lines_, made_, expected_)                                         \
+    expect_units(lines_, sizeof(lines_) / sizeof(lines_)[0], made_, expected_)
+
+static void test_point_units(void)
+{
+    struct cpti_line one[] = {line_of(1, 0, 0, 30), line_of(1, 2, 1, 29),
+                              line_of(2, 0, 3, 3), line_of(2, 0, 9, 9),
+                              line_of(2, 0, 27, 27)};
+    struct cpti_line calls[] = {line_of(1, 0, 0, 30), line_of(1, 2, 1, 9),
+                                line_of(2, 0, 2, 2),  line_of(2, 0, 8, 8),
+                                line_of(1, 2, 9, 29), line_of(2, 0, 12, 12),
+                                line_of(2, 0, 28, 28)};
+    struct cpti_line beside[] = {line_of(1, 0, 0, 30), line_of(1, 2, 1, 9),
+                                 line_of(1, 2, 2, 29), line_of(2, 0, 3, 3),
+                                 line_of(2, 0, 28, 28)};
+    struct cpti_line client[] = {line_of(1, 0, 0, 30), line_of(2, 3, 4, 9),
+                                 line_of(2, 0, 5, 5), line_of(2, 3, 11, 20)};
+    struct cpti_line points[] = {line_of(1, 0, 0, 0), line_of(2, 0, 4, 4)};
+    struct cpti_line known[] = {line_of(1, 0, 0, 30), line_of(2, 0, 4, 4),
+                                line_of(2, 0, 5, 20)};
+
+    EXPECT_UNITS(one, 1, "1 0-30;1! 1-29;2 3-27;");
+    EXPECT_UNITS(calls, 2, "1 0-30;1! 1-9;2 2-8;1! 9-29;2 12-28;");
+    EXPECT_UNITS(beside, 1, "1 0-30;1! 1-9;1! 2-29;2 3-28;");
+    EXPECT_UNITS(client, 1, "1 0-30;2 4-20;2! 4-9;2! 11-20;");
+    EXPECT_UNITS(points, 0, ""); /* the order of lines tells */
+    EXPECT_UNITS(known, 0, "1 0-30;2 5-20;");
+}
+
+/* Each line is in one place: an interval, or a point in the time of one. */
+static void test_no_point_left_out(void)
+{
+    struct cpti_requests *requests = new_requests(NULL);
+    struct cpti_event_traces *traces = cpti_event_traces_new(NULL, requests);
+    struct cpti_event_trace trace;
+
+    add(requests, "1", 0, HOSTS, year_2020, year_2020 + 30);
+    add(requests, "1", 0, 1, year_2020 + 1, year_2020 + 9);
+    add(requests, "1", 0, 1, year_2020 + 11, year_2020 + 29);
+    for (size_t i = 0; i < 4; i++) {
+        const int64_t time_ns = year_2020 + (const int64_t[]){2, 8, 12, 28}[i];
+        const struct cpti_event point = {.id = {"1", 1},
+                                         .service = {"b", 1},
+                                         .name = {"x", 1},
+                                         .begin_ns = time_ns,
+                                         .end_ns = time_ns};
+
+        CU_ASSERT_EQUAL(cpti_requests_add(requests, &point), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_event_traces_learn(traces), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_event_traces_next(traces, &trace), CPT_OK);
+    CU_ASSERT_EQUAL(trace.span_count, 5);
+    CU_ASSERT_EQUAL(trace.made, 2);
+    for (size_t i = 0; i < trace.request.count; i++) {
+        const struct cpti_line *line = &trace.request.lines[i];
+        const struct cpti_inferred_span *span = &trace.spans[trace.owners[i]];
+
+        CU_ASSERT(span->begin_ns <= line->begin_ns && line->end_ns <= span->end_ns);
+        CU_ASSERT_EQUAL(span->service, line->service);
+        if (span->service == 2) { /* below the call of its time */
+            CU_ASSERT_EQUAL(trace.spans[span->parent].role, CPTI_EVENT_CLIENT);
+            CU_ASSERT(trace.spans[span->parent].end_ns >= span->end_ns);
+        }
+    }
+    CU_ASSERT_EQUAL(cpti_event_traces_counts(traces)->points_left_out, 0);
     cpti_event_traces_free(traces);
     cpti_requests_free(requests);
 }
@@ -344,6 +459,10 @@ static bool scenario(const struct cpt_alloc *alloc)
 {
     struct cpti_requests *requests = new_requests(NULL); /* tested elsewhere */
     struct cpti_event_traces *traces = cpti_event_traces_new(alloc, requests);
+    const struct cpti_event point = {.id = {"1", 1},
+                                     .service = {"z", 1},
+                                     .begin_ns = year_2020 + 13 * MS,
+                                     .end_ns = year_2020 + 13 * MS};
     struct cpti_event_trace trace;
     cpt_status status = traces != NULL ? CPT_OK : CPT_NO_MEMORY;
 
@@ -354,6 +473,7 @@ static bool scenario(const struct cpt_alloc *alloc)
             year_2020 + 20 * MS + wrong);
         add(requests, "1", i + 1, HOSTS, year_2020 + 12 * MS, year_2020 + 15 * MS);
     }
+    CU_ASSERT_EQUAL(cpti_requests_add(requests, &point), CPT_OK);
     status = status == CPT_OK ? cpti_event_traces_learn(traces) : status;
     while (status == CPT_OK) {
         status = cpti_event_traces_next(traces, &trace);
@@ -375,6 +495,8 @@ CU_TestInfo cpt_event_traces_tests[] = {
     {"random points", test_random_points},
     {"clocks of hosts", test_clocks},
     {"methods", test_methods},
+    {"units that only have points", test_point_units},
+    {"no point left out", test_no_point_left_out},
     {"without memory", test_memory},
     CU_TEST_INFO_NULL,
 };
