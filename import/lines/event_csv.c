@@ -134,6 +134,7 @@ cpt_status cpti_event_csv_open(struct cpti_event_csv *csv, struct cpt_bytes line
         csv->columns[i] = (unsigned char)column;
         csv->field_count = column != COLUMNS ? i + 1 : csv->field_count;
     }
+    csv->has_service = has[COLUMN_SERVICE];
     if (!has[COLUMN_ID]) {
         return cpt_error_set(error, CPT_INVALID, 0, "column id is missing");
     }
@@ -180,7 +181,7 @@ static enum cpti_csv_row read_times(const struct cpt_bytes *fields,
     const enum number time = read_us(fields[COLUMN_TIME], &time_ns);
 
     if (begin == NUMBER_WRONG || end == NUMBER_WRONG || time == NUMBER_WRONG) {
-        return CPTI_CSV_UNMATCHED;
+        return CPTI_CSV_WRONG_NUMBER;
     }
     if (begin == NUMBER_FOUND && end == NUMBER_FOUND) {
         event->is_interval = true;
@@ -215,9 +216,9 @@ static enum cpti_csv_row read_event(const struct cpt_bytes *fields,
     if (resolution == NUMBER_NONE) {
         event->resolution_ns = CPTI_RESOLUTION_OPEN;
     } else if (resolution != NUMBER_FOUND || resolution_ns < 0) {
-        return CPTI_CSV_UNMATCHED;
+        return CPTI_CSV_WRONG_NUMBER;
     }
-    return read_times(fields, event);
+    return event->service.bytes > 0 ? read_times(fields, event) : CPTI_CSV_NO_SERVICE;
 }
 
 enum cpti_csv_row cpti_event_csv_read(const struct cpti_event_csv *csv, char *row,
@@ -228,8 +229,11 @@ enum cpti_csv_row cpti_event_csv_read(const struct cpti_event_csv *csv, char *ro
 
     for (size_t i = 0; i < csv->field_count && at != NULL; i++) {
         if (!take_field(&at, row + bytes, &fields[csv->columns[i]])) {
-            return CPTI_CSV_UNMATCHED;
+            return CPTI_CSV_WRONG_QUOTE;
         }
+    }
+    if (!csv->has_service) {
+        fields[COLUMN_SERVICE] = cpt_bytes_of("unknown");
     }
     return read_event(fields, event);
 }

@@ -26,13 +26,16 @@ enum { CPTI_CSV_FIELDS_MAX = 64 /* of a row; those behind them are passed over *
 struct cpti_event_csv {
     unsigned char columns[CPTI_CSV_FIELDS_MAX];
     size_t field_count; /* up to the last one that is ours */
+    bool has_service;   /* a column of services */
 };
 
 /* What a row is. */
 enum cpti_csv_row {
     CPTI_CSV_EVENT,
-    CPTI_CSV_UNMATCHED, /* a quote or a number is wrong */
-    CPTI_CSV_TIMELESS   /* it has no time, or one that int64 cannot hold in ns */
+    CPTI_CSV_WRONG_QUOTE, /* it is not closed, or no comma is behind it */
+    CPTI_CSV_WRONG_NUMBER,
+    CPTI_CSV_NO_SERVICE, /* its field is empty; without the column it is "unknown" */
+    CPTI_CSV_TIMELESS    /* it has no time, or one that int64 cannot hold in ns */
 };
 
 /* Whether @line, the first one of a file, names our columns: time_us or begin_us. */

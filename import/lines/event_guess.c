@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 enum { LINES_MAX = 64, CLAUSES_BYTES = 256, STEM_BYTES_MAX = 64 };
+_Static_assert((int)CPTI_SERVICE_BYTES > (int)STEM_BYTES_MAX, "the room holds a stem");
 
 /* Names of files that say nothing of the service. */
 static const char *const plain[] = {"access", "error",  "cpt", "log",   "logs",
@@ -66,6 +67,29 @@ static const char *stem_of(const char *name, const char *otherwise,
         }
     }
     return bytes > 0 && strcmp(stem, "-") != 0 ? stem : otherwise;
+}
+
+/* Whether files of @source may be of many services: "", "*.log". */
+static bool has_many(const struct cpti_line_source *source)
+{
+    struct cpt_bytes files = source->files;
+    size_t at = files.bytes;
+
+    while (at > 0 && files.data[at - 1] != '/') {
+        at--;
+    }
+    if (at > 0 && memchr(files.data, '*', at) != NULL) {
+        return false; /* its folders tell services apart */
+    }
+    return files.bytes == at || files.data[at] == '*';
+}
+
+struct cpt_bytes cpti_event_service_of(const struct cpti_line_source *source,
+                                       const char *name, char room[CPTI_SERVICE_BYTES])
+{
+    const char *stem = has_many(source) ? stem_of(name, "", room) : "";
+
+    return stem[0] != '\0' ? cpt_bytes_of(stem) : source->name;
 }
 
 /* What is around the first line of @text. */

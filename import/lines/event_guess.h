@@ -10,6 +10,15 @@
 
 #include "import/lines/sources.h"
 
+enum { CPTI_SERVICE_BYTES = 129 /* of the name of a file or a source, and a NUL */ };
+
+/* The service of lines of @source in the file @name that name none: the source's name,
+ * or, if its `files` may be of many services, that of the file, if it says one. That
+ * is so without `files`, and if they are "*…", in whatever folder that is no pattern.
+ * Borrowed from the source or @room. */
+struct cpt_bytes cpti_event_service_of(const struct cpti_line_source *source,
+                                       const char *name, char room[CPTI_SERVICE_BYTES]);
+
 /*
  * The built-in format that reads most of the first lines of a file, @text, and finds
  * their time and id; of two the one that is listed first. The source is called after

@@ -27,6 +27,8 @@ struct cpti_event_lines {
     struct cpti_sources *guessed;
     struct cpti_line_source *source; /* NULL of CSV */
     struct cpti_event_reader *reader;
+    const char *why;         /* of the line that was read last: it is of no form */
+    const char *shown_why;   /* of the first one */
     char shown[SHOWN_BYTES]; /* the first line that is of no form */
     size_t shown_bytes;
 };
@@ -232,8 +234,8 @@ static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes h
 
     if (lines->options.sources != NULL) {
         lines->source = cpti_sources_find(lines->options.sources, name);
-        status = lines->source != NULL ? CPT_OK : CPT_INVALID;
-    } else {
+    }
+    if (lines->source == NULL) {
         status = cpti_event_guess(lines->options.alloc, head, name, &lines->guessed);
         lines->source = status == CPT_OK ? cpti_sources_at(lines->guessed, 0) : NULL;
     }
@@ -242,14 +244,17 @@ static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes h
         return cpt_error_set(
             error, CPT_INVALID, 0, "%s",
             lines->options.sources != NULL
-                ? "no source has files that are called so, and the "
-                  "first line names no columns, such as id,time_us"
+                ? "no source has files that are called so, and its first lines are of "
+                  "no known format; add 'source NAME = ...; files ...'"
                 : "its first lines are of no known format, and name no "
                   "columns, such as id,time_us");
     }
     if (status == CPT_OK) {
-        lines->reader = cpti_event_reader_new(lines->options.alloc, lines->source,
-                                              lines->source->name);
+        char room[CPTI_SERVICE_BYTES];
+
+        lines->reader =
+            cpti_event_reader_new(lines->options.alloc, lines->source,
+                                  cpti_event_service_of(lines->source, name, room));
         status = lines->reader != NULL ? CPT_OK : CPT_NO_MEMORY;
     }
     return status;
@@ -291,7 +296,8 @@ static void count_unmatched(struct cpti_event_lines *lines, struct cpt_bytes lin
     if (lines->counts.unmatched++ > 0) {
         return;
     }
-    lines->counts.first_unmatched = lines->counts.lines;
+    lines->counts.first_unmatched = lines->counts.lines + lines->is_csv;
+    lines->shown_why = lines->why;
     lines->shown_bytes = line.bytes < SHOWN_BYTES ? line.bytes : SHOWN_BYTES;
     memcpy(lines->shown, line.data, lines->shown_bytes);
 }
@@ -301,6 +307,7 @@ static void count_unmatched(struct cpti_event_lines *lines, struct cpt_bytes lin
 static cpt_status read_row(struct cpti_event_lines *lines, struct cpt_bytes line,
                            struct cpti_event *event)
 {
+    lines->why = NULL;
     /* the bytes are in the window's buffer */
     switch (cpti_event_csv_read(&lines->csv, lines->window.buffer + lines->window.start,
                                 line.bytes, event)) {
@@ -308,7 +315,14 @@ static cpt_status read_row(struct cpti_event_lines *lines, struct cpt_bytes line
         return CPT_OK;
     case CPTI_CSV_TIMELESS:
         return CPT_INVALID;
+    case CPTI_CSV_WRONG_QUOTE:
+        lines->why = "a quote is open, or no comma is behind it";
+        return CPT_CORRUPT;
+    case CPTI_CSV_NO_SERVICE:
+        lines->why = "it names no service";
+        return CPT_CORRUPT;
     default:
+        lines->why = "a time or resolution_us is no whole number of microseconds";
         return CPT_CORRUPT;
     }
 }
@@ -340,6 +354,7 @@ static cpt_status read_line(struct cpti_event_lines *lines, struct cpt_bytes lin
         status = read_row(lines, line, event);
     } else {
         status = cpti_event_reader_line(lines->reader, line);
+        lines->why = status == CPT_LIMIT ? "an expression gave up on it" : NULL;
         status = status == CPT_OK && !take_event(lines, event) ? CPT_WAITING : status;
     }
     counts->timeless += status == CPT_INVALID;
@@ -405,4 +420,9 @@ cpti_event_lines_source(const struct cpti_event_lines *lines)
 struct cpt_bytes cpti_event_lines_unmatched(const struct cpti_event_lines *lines)
 {
     return (struct cpt_bytes){lines->shown, lines->shown_bytes};
+}
+
+const char *cpti_event_lines_why(const struct cpti_event_lines *lines)
+{
+    return lines->shown_why;
 }

@@ -8,7 +8,7 @@
  * A file whose first line names our columns is CSV and needs no source:
  * id,service,host,unit,event,role,peer,resolution_us and time_us, or begin_us and
  * end_us. Others are read by the first source whose `files` fit their name; without
- * sources by the built-in format that fits their first lines (event_guess.h).
+ * one by the built-in format that fits their first lines (event_guess.h).
  *
  * A line above 1 MiB is cut, and counted, as are lines with a NUL, without UTF-8,
  * without a time, and those that are of no form; none of them stops the reading.
@@ -28,7 +28,7 @@ enum { CPTI_EVENT_LINE_MAX = 1 << 20 };
 
 struct cpti_event_lines_options {
     const struct cpt_alloc *alloc; /* NULL: malloc's */
-    struct cpti_sources *sources;  /* NULL: built-in formats. Outlives the lines */
+    struct cpti_sources *sources;  /* NULL: built-in formats. They outlive the lines */
     cpt_read_fn read;              /* the bytes of the file, compressed or not */
     void *context;
     const char *name; /* of the file, for which source it is; borrowed; or NULL */
@@ -46,7 +46,7 @@ struct cpti_event_lines_counts {
     uint64_t cut;       /* longer than CPTI_EVENT_LINE_MAX */
     uint64_t with_nul;  /* refused, as are those without UTF-8 */
     uint64_t without_utf8;
-    uint64_t first_unmatched; /* number of that line, from 1; 0: none */
+    uint64_t first_unmatched; /* its number, of lines or rows, from 1; 0: none */
 };
 
 struct cpti_event_lines;
@@ -72,5 +72,8 @@ cpti_event_lines_source(const struct cpti_event_lines *lines);
 
 /* The begin of the first line that is of no form. */
 struct cpt_bytes cpti_event_lines_unmatched(const struct cpti_event_lines *lines);
+
+/* Why it is of none: "time_us … is no whole number"; NULL: there is no more to say. */
+const char *cpti_event_lines_why(const struct cpti_event_lines *lines);
 
 #endif

@@ -96,6 +96,8 @@ struct cpti_command {
     /* if the folder has such files, only those; or NULL */
     bool (*is_better_in_folder)(const unsigned char *head, size_t bytes);
     const char *better_noun;
+    /* with the option of this name, what is taken of a folder instead; or NULL */
+    const struct cpti_command *folder_option;
     const char *operand; /* "an address", if its operand is no file; or NULL */
     bool takes_spans;    /* in the place of a path log; span_logs.h */
     bool takes_visits;   /* of spans, all visits, too, not only those on the path */

@@ -5,6 +5,7 @@
 
 #include "tool/base/command.h"
 #include "tool/base/files.h"
+#include "tool/base/options.h"
 #include "tool/base/output.h"
 #include "cpt/cpt_alloc.h"
 
@@ -376,6 +377,15 @@ static bool is_folder(const char *operand)
            stat(operand, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+/* The command that says what is taken of folders: that of an option, if it is given. */
+static const struct cpti_command *kinds_of(const struct cpti_arguments *arguments)
+{
+    const struct cpti_command *command = arguments->command;
+    const struct cpti_command *other = command != NULL ? command->folder_option : NULL;
+
+    return other != NULL && cpti_has(arguments, other->name) ? other : command;
+}
+
 /* Finds what each operand stands for. */
 static int find_all(struct cpti_arguments *arguments, struct folder *folders)
 {
@@ -389,7 +399,7 @@ static int find_all(struct cpti_arguments *arguments, struct folder *folders)
         if (source->is_folder) {
             folders[i].name = source->name;
             cpti_inputs_of_folder(source->name);
-            folders[i].command = arguments->command;
+            folders[i].command = kinds_of(arguments);
             status = find_logs(&folders[i]);
             source->count = folders[i].logs.count - folders[i].again_count;
             source->skipped_count = folders[i].skipped_count;

@@ -796,4 +796,5 @@ const struct cpti_command cpti_command_import = {
     .takes_folders = true,
     .is_in_folder = cpti_traces_recognise,
     .folder_noun = "span file",
+    .folder_option = &cpti_event_folders,
 };

@@ -205,10 +205,13 @@ const struct cpti_relation cpti_check_classes_relation = {
 static void print_unread(const struct cpti_check_source *source)
 {
     if (source->unread_line > 0) {
-        (void)printf("\n%s: of no form is, first, line %" PRIu64 " of %s:\n    %s\n",
-                     cpti_quoted(source->name), source->unread_line,
-                     cpti_quoted(source->unread_file),
-                     cpti_printable(cpt_bytes_of(source->unread_text)));
+        const char *why = source->unread_why;
+
+        (void)printf(
+            "\n%s: of no form is, first, line %" PRIu64 " of %s%s%s:\n    %s\n",
+            cpti_quoted(source->name), source->unread_line,
+            cpti_quoted(source->unread_file), why != NULL ? ", as " : "",
+            why != NULL ? why : "", cpti_printable(cpt_bytes_of(source->unread_text)));
     }
 }
 
@@ -336,6 +339,37 @@ static void print_zones(const struct cpti_check *check)
     }
 }
 
+/* Says whose points lie in no interval, and what that means. */
+static void print_outside(const struct cpti_check_source *source)
+{
+    char text[1024];
+
+    if (source->points_outside > 0) {
+        (void)snprintf(text, sizeof text,
+                       "%s: %" PRIu64 " of its %" PRIu64
+                       " points lie in no interval of their service, in requests that "
+                       "have intervals: they are left out. A line with begin and end, "
+                       "or with a duration, around the work of each request makes them "
+                       "count.",
+                       cpti_quoted(source->name), source->points_outside,
+                       source->points);
+        (void)printf("\n");
+        cpti_print_wrapped(stdout, 0, text);
+    }
+}
+
+/* Says how many requests the lines were joined to. */
+static void print_joined(const struct cpti_check *check)
+{
+    if (check->request_count > 0) {
+        (void)printf("\n%" PRIu64 " of %" PRIu64
+                     " requests have lines of all sources.\n",
+                     check->with_all, check->request_count);
+    } else {
+        (void)printf("\nno line has an id of its request, so none can be joined.\n");
+    }
+}
+
 static void foot(const void *context, size_t row_max)
 {
     const struct printed *printed = context;
@@ -346,14 +380,16 @@ static void foot(const void *context, size_t row_max)
         CPTI_ROWS(printed->classes, printed->class_count, check);
 
     (void)row_max;
-    (void)printf("\n%" PRIu64 " of %" PRIu64 " requests have lines of all sources.\n",
-                 check->with_all, check->request_count);
+    print_joined(check);
     if (printed->class_count > 0) {
         (void)printf("\n");
         (void)cpti_relation_print(&view, &rows, rows.count);
     }
     for (size_t i = 0; i < check->source_count; i++) {
         print_unread(&check->sources[i]);
+    }
+    for (size_t i = 0; i < check->source_count; i++) {
+        print_outside(&check->sources[i]);
     }
     for (unsigned lack = CPTI_LACKS_ID; lack <= CPTI_LACKS_CALLS; lack *= 2) {
         print_lack(check, lack);
@@ -421,6 +457,7 @@ static void put(const void *context, struct cpti_json *json)
             cpti_json_text(json, "file", check->sources[i].unread_file);
             cpti_json_unsigned(json, "line", check->sources[i].unread_line);
             cpti_json_text(json, "text", check->sources[i].unread_text);
+            cpti_json_text(json, "why", check->sources[i].unread_why);
             cpti_json_close(json);
         }
     }

@@ -117,11 +117,12 @@ static void visit_end(void *context, const struct cpti_event_lines *lines,
     struct cpti_check_source *source = check->current;
 
     check->current = NULL;
-    if (source == NULL && cpti_event_lines_source(lines) != NULL) {
+    if (source == NULL &&
+        (cpti_event_lines_source(lines) != NULL || counts->lines > 0)) {
         source = source_of(check, lines, path);
     }
     if (source == NULL) {
-        return; /* of CSV without an event, or of no source */
+        return; /* of CSV without a row, or of no source */
     }
     source->files++;
     source->lines += counts->lines;
@@ -132,6 +133,7 @@ static void visit_end(void *context, const struct cpti_event_lines *lines,
         source->unread_line = counts->first_unmatched;
         copy_text(source->unread_file, cpt_bytes_of(path));
         copy_text(source->unread_text, cpti_event_lines_unmatched(lines));
+        source->unread_why = cpti_event_lines_why(lines);
     }
 }
 
@@ -176,8 +178,10 @@ double cpti_check_zone_s(const struct cpti_check_source *source)
 }
 
 /* Counts the sources of a request. */
-static void count_request(struct cpti_check *check, const struct cpti_request *request)
+static void count_request(struct cpti_check *check,
+                          const struct cpti_event_trace *trace)
 {
+    const struct cpti_request *request = &trace->request;
     int64_t firsts[CPTI_CHECK_SOURCES_MAX];
     uint64_t seen = 0;
 
@@ -191,6 +195,9 @@ static void count_request(struct cpti_check *check, const struct cpti_request *r
         }
         check->sources[source].callers +=
             request->lines[i].is_interval && has_inner(request, i);
+        check->sources[source].points_outside += !request->lines[i].is_interval &&
+                                                 trace->owners != NULL &&
+                                                 trace->owners[i] == CPTI_NO_PARENT;
         seen |= UINT64_C(1) << source;
     }
     count_apart(check, seen, firsts);
@@ -215,7 +222,7 @@ static int go_through(struct cpti_check *check)
     while (status == CPT_OK) {
         status = cpti_event_traces_next(check->traces, &trace);
         if (status == CPT_OK) {
-            count_request(check, &trace.request);
+            count_request(check, &trace);
             status = cpti_event_classes_add(check->classes, &trace);
         }
     }

@@ -29,7 +29,8 @@ struct cpti_check_source {
     uint64_t without_id;
     uint64_t intervals_without_id;
     uint64_t points;
-    uint64_t unknown; /* intervals that say no role */
+    uint64_t points_outside; /* of requests with intervals: in none of them */
+    uint64_t unknown;        /* intervals that say no role */
     uint64_t servers;
     uint64_t clients;
     uint64_t resolution_ns;
@@ -39,6 +40,7 @@ struct cpti_check_source {
     char unread_file[CPTI_CHECK_TEXT_BYTES]; /* where the first line of no form is */
     uint64_t unread_line;
     char unread_text[CPTI_CHECK_TEXT_BYTES];
+    const char *unread_why; /* NULL: there is no more to say */
     uint64_t
         callers;    /* of requests, in which lines of others lie within its interval */
     double apart_s; /* of requests: its first line behind that of the first source */

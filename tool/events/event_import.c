@@ -3,6 +3,7 @@
 /* event_import.c - lines of logs become records; see event_import.h */
 #include "tool/events/event_import.h"
 
+#include "tool/base/command.h"
 #include "tool/base/files.h"
 #include "tool/base/names.h"
 #include "tool/base/options.h"
@@ -401,3 +402,9 @@ int cpti_event_import(const struct cpti_arguments *arguments)
     free(import.mark_ends);
     return cpti_exit_last(read, status);
 }
+
+const struct cpti_command cpti_event_folders = {
+    .name = "events",
+    .is_in_folder = cpti_event_input_recognise,
+    .folder_noun = "text file",
+};

@@ -14,6 +14,10 @@
 #define CPTI_CLI_EVENT_IMPORT_H
 
 struct cpti_arguments;
+struct cpti_command;
+
+/* What --events takes of folders. */
+extern const struct cpti_command cpti_event_folders;
 
 /* Runs `cpt import --events`. enum cpti_exit. */
 int cpti_event_import(const struct cpti_arguments *arguments);

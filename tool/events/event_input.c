@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,10 +147,13 @@ static void warn_unmatched(const struct reading *reading)
         cpti_event_lines_counts(reading->lines);
 
     if (counts->unmatched > 0) {
-        cpti_warn("%s: %" PRIu64 " lines are of no form that is known, first line "
-                  "%" PRIu64,
+        const char *why = cpti_event_lines_why(reading->lines);
+
+        cpti_warn("%s: %" PRIu64 " line%s of no form that is known, first line "
+                  "%" PRIu64 "%s%s",
                   cpti_input_name(&reading->input), counts->unmatched,
-                  counts->first_unmatched);
+                  counts->unmatched == 1 ? " is" : "s are", counts->first_unmatched,
+                  why != NULL ? ": " : "", why != NULL ? why : "");
     }
 }
 
@@ -262,27 +266,92 @@ void cpti_event_input_tell(const struct cpti_event_input *input)
                     "events whose name is one too many of their service: (other)");
 }
 
+/* --- Clocks --- */
+
+enum { CLOCK_TEXT_BYTES = 80, HOSTS_SHOWN = 8 };
+
+/* One bound of the difference of a clock: "50.00 ms ahead". */
+static void say_bound(double ms, char text[CLOCK_TEXT_BYTES])
+{
+    (void)snprintf(text, CLOCK_TEXT_BYTES, "%.2f ms %s", ms < 0 ? -ms : ms,
+                   ms < 0 ? "behind" : "ahead");
+}
+
+/* The difference of @clock, once if both bounds read the same: "50.00 ms ahead". */
+static void say_difference(const struct cpti_event_clock *clock,
+                           char text[3 * CLOCK_TEXT_BYTES])
+{
+    const double ns_per_ms = 1e6;
+    char least[CLOCK_TEXT_BYTES];
+    char most[CLOCK_TEXT_BYTES];
+
+    say_bound((double)clock->least_ns / ns_per_ms, least);
+    say_bound((double)clock->most_ns / ns_per_ms, most);
+    if (strcmp(least, most) == 0) {
+        (void)snprintf(text, CLOCK_TEXT_BYTES, "%s", least);
+    } else {
+        (void)snprintf(text, 3 * (size_t)CLOCK_TEXT_BYTES, "%s to %s", least, most);
+    }
+}
+
+static const char *host_of(const struct cpti_event_input *input,
+                           const struct cpti_event_clock *clock)
+{
+    return cpti_quoted_bytes(
+        cpti_requests_text(input->requests, CPTI_NAMES_HOST, clock->host));
+}
+
+/* Whether the difference is too small for anything to be moved, or to be looked for. */
+static bool is_small(const struct cpti_event_clock *clock)
+{
+    return clock->guessed == 0 && clock->moved == 0;
+}
+
 /* Says by how much the clock of one host differs. */
 static void tell_clock(const struct cpti_event_input *input,
                        const struct cpti_event_clock *clock)
 {
-    const double ms = 1e6;
-    const double least = (double)clock->least_ns / ms;
-    const double most = (double)clock->most_ns / ms;
-    const char *host = cpti_quoted_bytes(
-        cpti_requests_text(input->requests, CPTI_NAMES_HOST, clock->host));
+    char difference[3 * CLOCK_TEXT_BYTES];
 
+    say_difference(clock, difference);
     if (clock->guessed > 0) {
-        cpti_warn(
-            "host %s: its clock seems to be %.2f to %.2f ms ahead, as its lines lie "
-            "outside of their requests; is it? Points are not moved",
-            host, least, most);
+        cpti_warn("host %s: its clock seems to be %s, as its lines lie outside of "
+                  "their requests; is it? Points are not moved",
+                  host_of(input, clock), difference);
         return;
     }
-    cpti_told("host %s: its clock is %.2f to %.2f ms ahead, in %" PRIu64
-              " blocks of %d requests: %s",
-              host, least, most, clock->blocks, CPTI_CLOCK_BLOCK_REQUESTS,
-              clock->moved > 0 ? "moved" : "too little to be moved");
+    cpti_told("host %s: its clock is %s, in %" PRIu64 " block%s of %d requests: moved",
+              host_of(input, clock), difference, clock->blocks,
+              clock->blocks == 1 ? "" : "s", CPTI_CLOCK_BLOCK_REQUESTS);
+}
+
+/* Says which of the @count clocks at @found differ by too little to be moved, all in
+ * one line. */
+static void tell_small_clocks(const struct cpti_event_input *input,
+                              const struct cpti_event_clock *found, size_t count)
+{
+    char hosts[HOSTS_SHOWN * CLOCK_TEXT_BYTES];
+    size_t used = 0;
+    size_t small_count = 0;
+    double most_ns = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!is_small(&found[i])) {
+            continue;
+        }
+        most_ns = fmax(most_ns, fmax(fabs((double)found[i].least_ns),
+                                     fabs((double)found[i].most_ns)));
+        if (small_count++ < HOSTS_SHOWN && used < sizeof hosts) {
+            used += (size_t)snprintf(hosts + used, sizeof hosts - used, "%s%s",
+                                     used > 0 ? ", " : "", host_of(input, &found[i]));
+        }
+    }
+    if (small_count > 0) {
+        cpti_told("clocks differ by at most %.2f ms, too little to be moved, of %zu "
+                  "host%s: %s%s",
+                  most_ns / 1e6, small_count, small_count == 1 ? "" : "s", hosts,
+                  small_count > HOSTS_SHOWN ? ", …" : "");
+    }
 }
 
 void cpti_event_input_tell_clocks(const struct cpti_event_input *input,
@@ -292,6 +361,9 @@ void cpti_event_input_tell_clocks(const struct cpti_event_input *input,
     const size_t count = clocks != NULL ? cpti_event_clocks_found(clocks, &found) : 0;
 
     for (size_t i = 0; i < count; i++) {
-        tell_clock(input, &found[i]);
+        if (!is_small(&found[i])) {
+            tell_clock(input, &found[i]);
+        }
     }
+    tell_small_clocks(input, found, count);
 }

@@ -11,7 +11,7 @@ echo '{"level":"info","ts":1674982122.425,"caller":"a/b.go:7","msg":"hello"}' >z
 echo '2023-01-29 08:48:42.425 [main] INFO  c.s.OrderService - Placed order 77' >java.log
 for file in access.log apache2/access.log haproxy.log db.log pino.log zap.log java.log; do
     echo "== $file"
-    cpt events check $file | sed '1,/requests have/d'
+    cpt events check $file | sed '1,/requests have\|no line has/d'
 done
 echo "== PostgreSQL says its id, and more beside it"
 cat >pg.log <<'END'

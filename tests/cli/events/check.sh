@@ -21,6 +21,12 @@ sed 's/2023-01-29T08:48:4\(.\)/2023-01-29 16:48:4\1/; s/^[^ ]* [^ ]* stdout F 08
 echo 'source nginx = format nginx; files nginx.log
 source local = regex ^(?<time>\S+) (?<event>\S+#\d+) \[(?<id>\w+)\]' >zone.conf
 cpt events check --sources zone.conf nginx.log local.log | grep -A 1 "later than"
+echo "== many services of one source are called after their files"
+echo 'source all = regex ^(?<time>\S+) (?<event>\S+#\d+) \[(?<id>\w+)\]; files *.log
+source one = regex ^(?<time>\S+) (?<event>\S+#\d+) \[(?<id>\w+)\]; files stock*' >all.conf
+cp local.log web.log
+cp local.log stock-1.txt
+cpt events check --sources all.conf local.log web.log stock-1.txt --json | grep -o '"services":"[^"]*"'
 echo "== a folder"
 mkdir -p logs/old
 cp nginx.log logs

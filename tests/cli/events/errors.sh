@@ -9,8 +9,10 @@ printf 'source a = lnav none.json\n' >lnav.conf
 cpt events check --sources lnav.conf nginx.log
 echo "$?"
 printf 'source a = json; files *.json\n' >other.conf
-cpt events check --sources other.conf nginx.log
+echo hello >hello.txt
+cpt events check --sources other.conf hello.txt
 echo "$?"
+cpt events check --sources other.conf nginx.log | sed -n 2p
 : >empty.conf
 cpt events check --sources empty.conf nginx.log
 echo "$?"

@@ -86,7 +86,7 @@ static void test_rows(void)
     CU_ASSERT_EQUAL(counts.events, 3);
     /* other columns, a mark, quotes in the header, and no end of the last line */
     expect("\xef\xbb\xbftime_us,colour,\"id\",x\n7,red,a,y\n\n8,blue,b", CPT_END,
-           "1:a||||||0|7000+0?;3:b||||||0|8000+0?;", &counts);
+           "1:a|unknown|||||0|7000+0?;3:b|unknown|||||0|8000+0?;", &counts);
     expect("", CPT_END, "", &counts);
     expect("id,time_us", CPT_END, "", &counts);
 }
@@ -95,20 +95,21 @@ static void test_quotes(void)
 {
     struct cpti_event_lines_counts counts;
 
-    expect("id,event,time_us\n"
-           "\"a,b\",\"say \"\"x\"\"\",1\n"
-           "\"\",\"two\nlines\r\n\",\"2\"\r\n"
-           "c,plain \"q\",3\n"
-           "c,5\" disk,3\nc,10\" disk,3\n" /* of no field's begin, it quotes nothing */
-           "d,\"odd\"x,4\n"
-           "e,\"open,5\nf,x,6\n",
-           CPT_END,
-           "1:a,b||||say \"x\"||0|1000+0?;2:||||two\nlines\r\n||0|2000+0?;"
-           "3:c||||plain \"q\"||0|3000+0?;4:c||||5\" disk||0|3000+0?;"
-           "5:c||||10\" disk||0|3000+0?;8:f||||x||0|6000+0?;",
-           &counts);
+    expect(
+        "id,event,time_us\n"
+        "\"a,b\",\"say \"\"x\"\"\",1\n"
+        "\"\",\"two\nlines\r\n\",\"2\"\r\n"
+        "c,plain \"q\",3\n"
+        "c,5\" disk,3\nc,10\" disk,3\n" /* of no field's begin, it quotes nothing */
+        "d,\"odd\"x,4\n"
+        "e,\"open,5\nf,x,6\n",
+        CPT_END,
+        "1:a,b|unknown|||say \"x\"||0|1000+0?;2:|unknown|||two\nlines\r\n||0|2000+0?;"
+        "3:c|unknown|||plain \"q\"||0|3000+0?;4:c|unknown|||5\" disk||0|3000+0?;"
+        "5:c|unknown|||10\" disk||0|3000+0?;8:f|unknown|||x||0|6000+0?;",
+        &counts);
     CU_ASSERT_EQUAL(counts.unmatched, 2);
-    CU_ASSERT_EQUAL(counts.first_unmatched, 6);
+    CU_ASSERT_EQUAL(counts.first_unmatched, 7);
 }
 
 static void test_wrong(void)
@@ -123,14 +124,14 @@ static void test_wrong(void)
            "e,1,,,\nf,,1,2,\ng,,,,\nh,,,1.5,\ni,,,-,\nj,,,-3,\nk,,,4,-1\nl,,,4,x\n"
            "m,5,4,,\nn\n",
            CPT_END,
-           "3:c||||||0|9223372036854775000+0?;10:j||||||0|-3000+0?;"
-           "13:m||||||0|5000+-1000?;",
+           "3:c|unknown|||||0|9223372036854775000+0?;10:j|unknown|||||0|-3000+0?;"
+           "13:m|unknown|||||0|5000+-1000?;",
            &counts);
     CU_ASSERT_EQUAL(counts.timeless, 7);
     CU_ASSERT_EQUAL(counts.unmatched, 4);
-    CU_ASSERT_EQUAL(counts.first_unmatched, 8);
+    CU_ASSERT_EQUAL(counts.first_unmatched, 9);
     expect("id,time_us\na\xff,1\n\xc3\xa4\xc3\xb6\xc3\xbc,2\n", CPT_END,
-           "2:\xc3\xa4\xc3\xb6\xc3\xbc||||||0|2000+0?;", &counts);
+           "2:\xc3\xa4\xc3\xb6\xc3\xbc|unknown|||||0|2000+0?;", &counts);
     CU_ASSERT_EQUAL(counts.without_utf8, 1);
     expect("time_us,event\n", CPT_INVALID, "column id is missing", &counts);
     expect("id,begin_us\n", CPT_INVALID,
