@@ -40,6 +40,18 @@ const char *cpti_input_name(const struct cpti_input *input)
     return is_stdio(input->path) ? "standard input" : cpti_quoted(input->path);
 }
 
+bool cpti_input_is_text(const struct cpti_input *input)
+{
+    for (size_t i = 0; i < input->head_bytes; i++) {
+        const unsigned char byte = input->head[i];
+
+        if (byte < ' ' && memchr("\t\r\n", byte, 3) == NULL) {
+            return false;
+        }
+    }
+    return input->head_bytes != 0;
+}
+
 int cpti_refuse_graphs(const struct cpti_input *input)
 {
     return cpti_failed_at((struct cpti_at){.file = cpti_input_name(input)},

@@ -48,6 +48,14 @@ struct cpti_input {
 /* What a file is whose first bytes are the @bytes at @head, up to CPTI_HEAD_BYTES. */
 enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes);
 
+/* In a format, about a file that begins as text does and is nothing that is known. */
+#define CPTI_HINT_LINES                                                                \
+    CPTI_HINT "if it is lines of a log, 'cpt events check' says what they tell of "    \
+              "requests, and 'cpt import --events' makes a path log of them"
+
+/* Whether @input begins as text does. */
+bool cpti_input_is_text(const struct cpti_input *input);
+
 /* Whether @operand is the address of a database, not a file. */
 bool cpti_is_store(const char *operand);
 

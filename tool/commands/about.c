@@ -134,19 +134,6 @@ static int add_path(struct cpti_log_walk *walk, const struct cpt_record *record)
 
 /* --- Files --- */
 
-/* Whether @input begins as text does. */
-static bool is_text(const struct cpti_input *input)
-{
-    for (size_t i = 0; i < input->head_bytes; i++) {
-        const unsigned char byte = input->head[i];
-
-        if (byte < ' ' && memchr("\t\r\n", byte, 3) == NULL) {
-            return false;
-        }
-    }
-    return input->head_bytes != 0;
-}
-
 /* Says what is wrong with @input, which does not begin as anything that is known. */
 static int refuse_other(const struct cpti_input *input,
                         const struct cpti_log_walk *walk)
@@ -158,10 +145,9 @@ static int refuse_other(const struct cpti_input *input,
         return cpti_failed_at(at, "is a model of event logs" CPTI_HINT
                                   "'cpt model show' says what is in it");
     }
-    if (walk->record_count == 0 && is_text(input)) {
+    if (walk->record_count == 0 && cpti_input_is_text(input)) {
         return cpti_failed_at(at, "is neither a path log, a graph log, a tree nor "
-                                  "spans" CPTI_HINT "if it is lines of a log, 'cpt "
-                                  "events check' says what they tell of requests");
+                                  "spans" CPTI_HINT_LINES);
     }
     return walk->record_count == 0
                ? cpti_failed_at(at, "is neither a path log, a graph log, a tree nor "

@@ -230,8 +230,9 @@ static int report_skipped(const struct cpti_log_walk *walk)
         return CPTI_EXIT_DONE;
     }
     if (walk->record_count == 0 && walk->input->kind == CPTI_INPUT_OTHER) {
-        return cpti_failed_at((struct cpti_at){.file = name},
-                              "is neither a path log nor a tree");
+        return cpti_failed_at((struct cpti_at){.file = name}, "%s%s",
+                              "is neither a path log nor a tree",
+                              cpti_input_is_text(walk->input) ? CPTI_HINT_LINES : "");
     }
     if (walk->damage_count > MESSAGES_MAX) {
         cpti_warn("%s: damage at %" PRIu64 " more places", name,
