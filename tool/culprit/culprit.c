@@ -605,8 +605,15 @@ static unsigned rounds_of(const struct cpti_culprit_model *model)
                           fmax(CPTI_CULPRIT_ROUNDS_MIN, work_max / cells));
 }
 
-/* Culprits first, by rounds, then those of "either", and those that stand out, as few
- * calls may have any score by chance; then by score, then by name. */
+/* Whether @suspect is listed before those that a few calls may have made slower by
+ * chance: that seldom makes anything twice as slow, as scores are shrunk. */
+static bool is_in_front(const struct cpti_suspect *suspect)
+{
+    return suspect->stands_out || suspect->score >= CPTI_LARGE_SCORE;
+}
+
+/* Culprits first, by rounds, then those of "either", and those that are in front of
+ * others; then by score, then by name. */
 static int compare_suspects(const void *left, const void *right)
 {
     const struct cpti_suspect *a = left;
@@ -624,8 +631,8 @@ static int compare_suspects(const void *left, const void *right)
     if (a->round != b->round) {
         return a->round < b->round ? -1 : 1;
     }
-    if (a->stands_out != b->stands_out) {
-        return a->stands_out ? -1 : 1;
+    if (is_in_front(a) != is_in_front(b)) {
+        return is_in_front(a) ? -1 : 1;
     }
     if (a->score != b->score) {
         return a->score > b->score ? -1 : 1;

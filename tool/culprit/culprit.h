@@ -79,6 +79,8 @@ enum { CPTI_CULPRIT_SAMPLES_MAX = 1 << 22, CPTI_CULPRIT_NODES_MAX = 1 << 16 };
 #define CPTI_CONCURRENT_FACTOR   1.05
 #define CPTI_SUSPECT_P           0.05
 #define CPTI_SUSPECT_DISTANCE    3.0
+/* Who is listed with those that stand out, by size alone: ln 2. */
+#define CPTI_LARGE_SCORE 0.693
 
 enum cpti_culprit_by {
     CPTI_CULPRIT_BY_SERVICE = 0,
