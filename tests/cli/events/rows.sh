@@ -29,4 +29,5 @@ r1,nginx,GET,client,shop,1700000000001000,1700000000029000,
 r1,shop,got,,,,,1700000000003000
 r1,shop,done,,,,,1700000000027000
 END
-cpt events check mixed.csv | grep -A 3 'lie in no'
+cpt import --events mixed.csv -o mixed.cptlog
+cpt log --paths mixed.cptlog | tail -n 7
