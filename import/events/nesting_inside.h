@@ -27,6 +27,7 @@ struct nesting_pair {
     uint32_t inside; /* pairs of instances that … */
     uint32_t crossing;      /* … neither contains the other */
     uint32_t around;        /* … that of `inner` contains the other */
+    uint32_t wider;         /* … that of `inner` does so whatever stamps leave open */
     uint32_t fills;         /* instances of `outer` that contain one of `inner` */
     uint32_t filled_serial; /* the last one of these */
     uint32_t depth;         /* of ALL: how many kinds are universal for it */
@@ -36,6 +37,7 @@ struct nesting_pair {
     uint32_t serial;        /* of the instance that was counted last in `within` */
     uint32_t service;       /* of `outer`, if it is a kind */
     bool is_universal;
+    bool is_mutual; /* universal, but more often the other way round */
     bool is_admissible;
     bool is_filled; /* nearly each of `outer` contains one */
     bool has_kind;  /* of a service: one of its kinds is universal */
@@ -135,6 +137,22 @@ static inline bool nesting_contains(const struct nesting_interval *outer,
            inner->end_ns - slack_ns - nesting_late(outer, inner) <= outer->end_ns;
 }
 
+/* Whether @inner is the wider one of both, whatever stamps leave open. */
+static inline bool nesting_is_wider(const struct nesting_interval *inner,
+                                    const struct nesting_interval *outer)
+{
+    return nesting_contains(inner, outer, 0) && !nesting_contains(outer, inner, 0);
+}
+
+/* Whether @outer contains @inner, as far as stamps tell. Stamps of one service are cut
+ * off alike: of two of its intervals the wider one is the outer one. */
+static inline bool nesting_is_around(const struct nesting_interval *outer,
+                                     const struct nesting_interval *inner)
+{
+    return nesting_contains(outer, inner, nesting_slack(outer, inner)) &&
+           (outer->service != inner->service || !nesting_is_wider(inner, outer));
+}
+
 /* Whether an interval like @outer may be the parent of one like @inner. */
 bool cpti_nesting_may_contain(const struct nesting_interval *outer,
                               const struct nesting_interval *inner);
@@ -151,6 +169,12 @@ void cpti_nesting_advance(struct cpti_nesting *nesting, size_t number);
 struct nesting_pair *cpti_nesting_find(const struct cpti_nesting *nesting,
                                        uint32_t class_number, uint32_t outer,
                                        uint32_t inner);
+
+/* The counts of a pair, which are added if they are new; *@pair is NULL if they are one
+ * too many. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_nesting_count_of(struct cpti_nesting *nesting, uint32_t class_number,
+                                 uint32_t outer, uint32_t inner,
+                                 struct nesting_pair **pair);
 
 /* The class of the intervals that were taken, after finishing. NESTING_ALL: unknown. */
 uint32_t cpti_nesting_class_of(const struct cpti_nesting *nesting);

@@ -109,7 +109,7 @@ static uint32_t find_deepest(const struct cpti_nesting *nesting, uint32_t class_
 
         if (active == number || !cpti_nesting_may_contain(outer, inner) ||
             !(overlaps ? outer->begin_ns <= inner->begin_ns
-                       : nesting_contains(outer, inner, nesting_slack(outer, inner)))) {
+                       : nesting_is_around(outer, inner))) {
             continue;
         }
         depth = depth_of(nesting, class_number, outer, inner);
@@ -359,6 +359,11 @@ static uint32_t find_parent(const struct cpti_nesting *nesting, uint32_t class_n
                                     between_of(nesting, class_number, inner));
 }
 
+static int64_t length_of(const struct cpti_nesting *nesting, uint32_t number)
+{
+    return nesting->intervals[number].end_ns - nesting->intervals[number].begin_ns;
+}
+
 /* Makes interval @number a child of @parent. */
 static void hang(struct cpti_nesting *nesting, uint32_t number, uint32_t parent)
 {
@@ -370,16 +375,20 @@ static void hang(struct cpti_nesting *nesting, uint32_t number, uint32_t parent)
     first[parent] = number;
 }
 
-/* Breaks circles of equal intervals: the last one of each hangs below the entry.
- * @above: by number of the interval; @seen: in which walk it was met. */
-static void break_circles(uint32_t *above, uint32_t *seen, size_t count)
+/* The number of which circles remember that they were broken there. */
+#define BROKEN UINT32_MAX
+
+/* Breaks circles, of intervals that are about equal: the longest one of each, or the
+ * last one of these, hangs below the entry. @seen: in which walk it was met. */
+static void break_circles(const struct cpti_nesting *nesting, uint32_t *above,
+                          uint32_t *seen)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < nesting->count; i++) {
         seen[i] = 0;
     }
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = 1; i < nesting->count; i++) {
         uint32_t at = i;
-        uint32_t last = 0;
+        uint32_t outer = 0;
 
         while (at != 0 && seen[at] == 0) {
             seen[at] = i;
@@ -388,11 +397,71 @@ static void break_circles(uint32_t *above, uint32_t *seen, size_t count)
         if (at == 0 || seen[at] != i) {
             continue;
         }
-        last = at;
+        outer = at;
         for (uint32_t k = above[at]; k != at; k = above[k]) {
-            last = k > last ? k : last;
+            const int64_t longer_ns = length_of(nesting, k) - length_of(nesting, outer);
+
+            outer = longer_ns > 0 || (longer_ns == 0 && k > outer) ? k : outer;
         }
-        above[last] = 0;
+        above[outer] = 0;
+        seen[outer] = BROKEN;
+    }
+}
+
+/* The interval of its own service that interval @number, of a broken circle, is below:
+ * the shortest that is wider and of a universal kind, else a server's that contains it.
+ * 0: there is none. */
+static uint32_t find_own(const struct cpti_nesting *nesting, uint32_t class_number,
+                         uint32_t number)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+    uint32_t wider = 0;
+    uint32_t server = 0;
+
+    for (uint32_t i = 1; i < number && i <= NESTING_ACTIVE_MAX; i++) {
+        const uint32_t at = number - i;
+        const struct nesting_interval *outer = &nesting->intervals[at];
+        const struct nesting_pair *pair = NULL;
+
+        if (outer->service != inner->service ||
+            !cpti_nesting_may_contain(outer, inner) ||
+            !nesting_is_around(outer, inner)) {
+            continue;
+        }
+        pair = cpti_nesting_find(nesting, class_number, outer->kind, inner->kind);
+        if (pair != NULL && pair->is_universal && nesting_is_wider(outer, inner) &&
+            (wider == 0 || length_of(nesting, at) < length_of(nesting, wider))) {
+            wider = at;
+        }
+        if (server == 0 && outer->role == CPTI_EVENT_SERVER) {
+            server = at;
+        }
+    }
+    return wider != 0 ? wider : server;
+}
+
+/* Whether interval @number is reached from @from on, or too many are. */
+static bool is_above(const uint32_t *above, uint32_t number, uint32_t from)
+{
+    for (size_t i = 0; i < CPTI_NESTING_LINES_MAX && from != 0; i++) {
+        if (from == number) {
+            return true;
+        }
+        from = above[from];
+    }
+    return from != 0;
+}
+
+/* Hangs the intervals of broken circles below one of their own service. */
+static void hang_broken(const struct cpti_nesting *nesting, uint32_t class_number,
+                        uint32_t *above, const uint32_t *seen)
+{
+    for (uint32_t i = 1; i < nesting->count; i++) {
+        const uint32_t own = seen[i] == BROKEN ? find_own(nesting, class_number, i) : 0;
+
+        if (own != 0 && !is_above(above, i, own)) {
+            above[i] = own;
+        }
     }
 }
 
@@ -418,7 +487,8 @@ cpt_status cpti_nesting_parents(struct cpti_nesting *nesting,
             hang(nesting, i, find_parent(nesting, class_number, i));
         }
     }
-    break_circles(nesting->above, nesting->above + nesting->count, nesting->count);
+    break_circles(nesting, nesting->above, nesting->above + nesting->count);
+    hang_broken(nesting, class_number, nesting->above, nesting->above + nesting->count);
     for (size_t i = 1; i < nesting->count; i++) {
         parents[nesting->intervals[i].line] =
             nesting->intervals[nesting->above[i]].line;

@@ -455,6 +455,57 @@ static void test_no_point_left_out(void)
     cpti_requests_free(requests);
 }
 
+/* --- Intervals within a service --- */
+
+enum { GATE, SERVER, CONTROLLER, QUERY, COMMIT, INSIDE };
+
+/* What a service measured within itself, in whole ms: kinds that stamps leave open
+ * which of them contains the other, and two that are always equal. If not @is_wider,
+ * all of them are. */
+static void fill_inside(struct cpti_line lines[INSIDE], bool is_wider)
+{
+    for (uint32_t k = 0; k < INSIDE; k++) {
+        const int64_t by = k >= QUERY && is_wider ? 1 : 0;
+
+        lines[k] = (struct cpti_line){.begin_ns = k == GATE ? 0 : 5 + by,
+                                      .end_ns = k == GATE ? 30 : 25 - by,
+                                      .kind = k,
+                                      .service = k == GATE ? 1 : 2,
+                                      .role = k < CONTROLLER ? CPTI_EVENT_SERVER
+                                                             : CPTI_EVENT_UNKNOWN,
+                                      .resolution_ns = 1,
+                                      .is_interval = true};
+    }
+}
+
+/* The circle of those that are equal stays in its service. */
+static void test_inside(void)
+{
+    static const uint32_t expected[] = {CPTI_NO_PARENT, GATE, SERVER};
+    struct cpti_line lines[2][INSIDE];
+    struct cpti_nesting *nesting = cpti_nesting_new(NULL);
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct cpti_request request = {.lines = lines[i], .count = INSIDE};
+
+        fill_inside(lines[i], i == 1);
+        CU_ASSERT_EQUAL(cpti_nesting_learn(nesting, &request), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_nesting_finish(nesting), CPT_OK);
+    for (size_t i = 0; i < 2; i++) {
+        const struct cpti_request request = {.lines = lines[i], .count = INSIDE};
+        uint32_t parents[INSIDE];
+        uint32_t entry = 1;
+
+        CU_ASSERT_EQUAL(cpti_nesting_parents(nesting, &request, parents, &entry),
+                        CPT_OK);
+        CU_ASSERT_EQUAL(memcmp(parents, expected, sizeof expected), 0);
+        CU_ASSERT_EQUAL(parents[QUERY], COMMIT);
+        CU_ASSERT_EQUAL(parents[COMMIT], i == 1 ? CONTROLLER : SERVER);
+    }
+    cpti_nesting_free(nesting);
+}
+
 static bool scenario(const struct cpt_alloc *alloc)
 {
     struct cpti_requests *requests = new_requests(NULL); /* tested elsewhere */
@@ -497,6 +548,7 @@ CU_TestInfo cpt_event_traces_tests[] = {
     {"methods", test_methods},
     {"units that only have points", test_point_units},
     {"no point left out", test_no_point_left_out},
+    {"intervals within a service", test_inside},
     {"without memory", test_memory},
     CU_TEST_INFO_NULL,
 };
