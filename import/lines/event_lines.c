@@ -225,6 +225,14 @@ static bool is_text(struct cpti_event_lines *lines, struct cpt_bytes line)
     return true;
 }
 
+static void show_line(struct cpti_event_lines *lines, struct cpt_bytes line)
+{
+    lines->shown_bytes = line.bytes < SHOWN_BYTES ? line.bytes : SHOWN_BYTES;
+    if (lines->shown_bytes > 0) {
+        memcpy(lines->shown, line.data, lines->shown_bytes);
+    }
+}
+
 /* Finds who reads the file: a source of the user, or a built-in format by @head. */
 static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes head,
                               struct cpt_error *error)
@@ -240,7 +248,11 @@ static cpt_status open_source(struct cpti_event_lines *lines, struct cpt_bytes h
         lines->source = status == CPT_OK ? cpti_sources_at(lines->guessed, 0) : NULL;
     }
     if (status == CPT_INVALID) {
+        struct cpt_bytes line = cpti_text_take(&head, '\n');
+
+        line = cpti_text_trim(line, cpti_is_blank_of_file);
         lines->source = NULL;
+        show_line(lines, line);
         return cpt_error_set(
             error, CPT_INVALID, 0, "%s",
             lines->options.sources != NULL
@@ -298,8 +310,7 @@ static void count_unmatched(struct cpti_event_lines *lines, struct cpt_bytes lin
     }
     lines->counts.first_unmatched = lines->counts.lines + lines->is_csv;
     lines->shown_why = lines->why;
-    lines->shown_bytes = line.bytes < SHOWN_BYTES ? line.bytes : SHOWN_BYTES;
-    memcpy(lines->shown, line.data, lines->shown_bytes);
+    show_line(lines, line);
 }
 
 /* Reads a row of CSV. CPT_OK; CPT_CORRUPT: it is of no form; CPT_INVALID: it has no

@@ -70,7 +70,7 @@ cpti_event_lines_counts(const struct cpti_event_lines *lines);
 const struct cpti_line_source *
 cpti_event_lines_source(const struct cpti_event_lines *lines);
 
-/* The begin of the first line that is of no form. */
+/* The begin of the first line that is of no form, or of a file that is of none. */
 struct cpt_bytes cpti_event_lines_unmatched(const struct cpti_event_lines *lines);
 
 /* Why it is of none: "time_us … is no whole number"; NULL: there is no more to say. */

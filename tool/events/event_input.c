@@ -4,6 +4,7 @@
 #include "tool/events/event_input.h"
 
 #include "tool/events/event_sources.h"
+#include "tool/events/source_draft.h"
 #include "tool/requests/span_totals.h"
 #include "tool/base/files.h"
 #include "tool/base/options.h"
@@ -114,6 +115,27 @@ static cpt_status add_event(struct cpti_event_input *input, struct reading *read
     return status == CPT_OK ? cpti_requests_add(input->requests, event) : status;
 }
 
+/* Says what the first line of a file of no known format is, and a source for it. */
+static void advise(const struct reading *reading)
+{
+    const struct cpt_bytes line = cpti_event_lines_unmatched(reading->lines);
+    char draft[CPTI_DRAFT_BYTES];
+
+    if (line.bytes == 0 || cpti_event_lines_counts(reading->lines)->lines > 0 ||
+        !cpti_input_is_text(&reading->input)) {
+        return;
+    }
+    cpti_told("its first line is: %s", cpti_printable(line));
+    if (cpti_source_draft(line, reading->input.path, draft)) {
+        cpti_told("to start from, a line for a file that --sources names: %s",
+                  cpti_printable(cpt_bytes_of(draft)));
+    }
+    if (cpti_source_is_python(line)) {
+        cpti_told("or let Python's logging write lines that are read as they are:\n%s",
+                  cpti_source_python);
+    }
+}
+
 /* Adds the events of a file. */
 static int read_events(struct cpti_event_input *input, struct reading *reading)
 {
@@ -135,9 +157,13 @@ static int read_events(struct cpti_event_input *input, struct reading *reading)
     if (status == CPT_END) {
         return CPTI_EXIT_DONE;
     }
-    return cpti_failed_at(
+    (void)cpti_failed_at(
         (struct cpti_at){.file = cpti_input_name(&reading->input)}, "%s",
         error.sentence[0] != '\0' ? error.sentence : cpt_status_sentence(status));
+    if (status == CPT_INVALID) {
+        advise(reading);
+    }
+    return CPTI_EXIT_FAILED;
 }
 
 /* Warns of lines of no form, and shows where the first one is. */
