@@ -52,6 +52,7 @@ void cpti_requests_free(struct cpti_requests *requests)
     cpti_spill_free(requests->spill);
     cpti_event_names_deinit(&requests->names);
     cpt_alloc_free(requests->options.alloc, requests->is_fine);
+    cpt_alloc_free(requests->options.alloc, requests->orders);
     cpt_alloc_free(requests->options.alloc, requests->lines);
     cpt_alloc_free(requests->options.alloc, requests->units);
     cpt_alloc_free(requests->options.alloc, requests);
@@ -81,6 +82,40 @@ static cpt_status note_resolution(struct cpti_requests *requests,
         requests->is_fine[event->input] =
             event->begin_ns % MS_NS != 0 || event->end_ns % MS_NS != 0;
     }
+    return CPT_OK;
+}
+
+/* Notes how @event, with an id of this @hash, follows the one before in its input. */
+static cpt_status note_order(struct cpti_requests *requests,
+                             const struct cpti_event *event, uint32_t hash)
+{
+    const size_t before = requests->order_capacity;
+    const struct cpt_bytes unit = event->unit.bytes > 0 ? event->unit : event->service;
+    struct input_order *order = NULL;
+    uint64_t was = 0;
+    const cpt_status status = cpt_alloc_grow(
+        requests->options.alloc, (void **)&requests->orders, &requests->order_capacity,
+        event->input + (size_t)1, CPTI_INPUTS_MAX, sizeof *requests->orders);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (requests->order_capacity > before) {
+        memset(requests->orders + before, 0,
+               (requests->order_capacity - before) * sizeof *order);
+    }
+    order = &requests->orders[event->input];
+    if (event->is_interval) { /* may be written when it ends: no order to tell */
+        order->unit = 0;
+        return CPT_OK;
+    }
+    was = order->unit;
+    order->unit = cpt_hash_bytes(requests->seed ^ hash, unit.data, unit.bytes) | 1;
+    if (order->unit == was) {
+        order->later += event->begin_ns > order->last_ns;
+        order->earlier += event->begin_ns < order->last_ns;
+    }
+    order->last_ns = event->begin_ns;
     return CPT_OK;
 }
 
@@ -163,7 +198,8 @@ cpt_status cpti_requests_add(struct cpti_requests *requests,
         return status;
     }
     came.hash = (uint32_t)cpt_hash_bytes(requests->seed, id.data, id.bytes);
-    status = add_names(&requests->names, event, &came);
+    status = note_order(requests, event, came.hash);
+    status = status == CPT_OK ? add_names(&requests->names, event, &came) : status;
     status = status == CPT_OK ? store(requests, &came, id, unit) : status;
     requests->counts.events += status == CPT_OK;
     return status;

@@ -42,8 +42,9 @@ struct cpti_line {
 };
 
 /* All that is known of one request. Borrowed until the next call. Lines are sorted by
- * begin_ns; equal ones longest first, then by host, outer order, input and row. They
- * may be changed in place, as clocks do: the next time they are as they were. */
+ * begin_ns; equal ones longest first, then by host, outer order, input and row, of an
+ * input that is newest first the last row in front. They may be changed in place, as
+ * clocks do: the next time they are as they were. */
 struct cpti_request {
     struct cpt_bytes id;
     struct cpti_line *lines;

@@ -33,6 +33,14 @@ struct came_event {
     bool is_interval;
 };
 
+/* How the points of one unit follow each other in an input, one right after another */
+struct input_order {
+    uint64_t unit; /* a hash of the last one; 0: it was none */
+    int64_t last_ns;
+    uint64_t later;
+    uint64_t earlier;
+};
+
 /* A request; its lines are behind it, then the id, and each unit behind a byte that
  * says its length. */
 struct joined_request {
@@ -57,6 +65,8 @@ struct cpti_requests {
     uint64_t seed;
     bool *is_fine; /* of each input: not all its times are whole ms */
     size_t input_capacity;
+    struct input_order *orders; /* of each input */
+    size_t order_capacity;
     bool is_joined;
     struct part_reader readers[REQUEST_PARTS];
     uint32_t heap[REQUEST_PARTS]; /* readers that have a request, the first one first */
@@ -67,6 +77,19 @@ struct cpti_requests {
     struct cpt_bytes *units;
     size_t unit_capacity;
 };
+
+/* Whether the lines of @input are newest first, as exports of searches are: nearly all
+ * that follow another one of their unit are earlier. */
+static inline bool cpti_input_is_reversed(const struct cpti_requests *requests,
+                                          uint32_t input)
+{
+    enum { EARLIER_MIN = 20, TIMES_MIN = 20 };
+    const struct input_order *order =
+        input < requests->order_capacity ? &requests->orders[input] : NULL;
+
+    return order != NULL && order->earlier >= EARLIER_MIN &&
+           order->earlier / TIMES_MIN >= order->later;
+}
 
 /* The lines, and the id, of @request. */
 static inline const struct cpti_line *joined_lines(const struct joined_request *request)

@@ -299,7 +299,10 @@ static bool is_before(const struct join *join, uint32_t left, uint32_t right)
     DIFFER(a->line.host, b->line.host)
     DIFFER(a->outer_order, b->outer_order)
     DIFFER(a->line.input, b->line.input)
-    DIFFER(a->line.row, b->line.row)
+    if (a->line.row != b->line.row) {
+        return (a->line.row < b->line.row) !=
+               cpti_input_is_reversed(join->requests, a->line.input);
+    }
     DIFFER(a->line.kind, b->line.kind)
     DIFFER(a->line.role, b->line.role)
     DIFFER(a->line.peer, b->line.peer)

@@ -33,11 +33,67 @@ void cpti_model_warn(const struct cpti_model *model)
     }
 }
 
+/* --- Equal times --- */
+
+/* Lines that follow another one of their unit. */
+struct followers {
+    const struct cpti_line **lasts; /* of each unit of a request */
+    size_t capacity;
+    uint64_t tied;      /* at the same time: the order is that of the input */
+    uint64_t later;     /* at a later one … */
+    uint64_t backwards; /* … and in front of it in the same input */
+};
+
+static cpt_status count_followers(struct followers *followers,
+                                  const struct cpti_request *request)
+{
+    const cpt_status status =
+        cpt_alloc_grow(NULL, (void **)&followers->lasts, &followers->capacity,
+                       request->unit_count, SIZE_MAX / 2, sizeof *followers->lasts);
+
+    if (status != CPT_OK) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < request->unit_count; i++) {
+        followers->lasts[i] = NULL;
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        const struct cpti_line *line = &request->lines[i];
+        const struct cpti_line *last = followers->lasts[line->unit];
+
+        followers->lasts[line->unit] = line;
+        if (last != NULL && last->begin_ns == line->begin_ns) {
+            followers->tied++;
+        } else if (last != NULL) {
+            followers->later++;
+            followers->backwards += last->input == line->input && line->row < last->row;
+        }
+    }
+    return CPT_OK;
+}
+
+/* Of an input that is in the order of time, or newest first, equal times are in order,
+ * too. */
+static void tell_followers(const struct followers *followers)
+{
+    const uint64_t few = followers->later / 20; /* as threads may write them */
+
+    if (followers->tied > 0 && followers->backwards > few &&
+        followers->later - followers->backwards > few) {
+        cpti_warn("%" PRIu64 " lines have the time of the one before in their unit, so "
+                  "that their order is that of the input; but there %" PRIu64 " of "
+                  "%" PRIu64 " with other times are not in order: sort it by a finer "
+                  "stamp",
+                  followers->tied, followers->backwards, followers->later);
+    }
+}
+
 /* --- Lines --- */
 
 static cpt_status learn_all(struct cpti_model_learner *learner,
                             struct cpti_requests *requests)
 {
+    struct followers followers = {0};
     cpt_status status = cpti_requests_rewind(requests);
 
     cpti_model_learner_from(learner, requests);
@@ -46,9 +102,16 @@ static cpt_status learn_all(struct cpti_model_learner *learner,
 
         status = cpti_requests_next(requests, &request);
         if (status == CPT_OK) {
+            status = count_followers(&followers, &request);
+        }
+        if (status == CPT_OK) {
             status = cpti_model_learner_add(learner, &request);
         }
     }
+    if (status == CPT_END) {
+        tell_followers(&followers);
+    }
+    cpt_alloc_free(NULL, followers.lasts);
     return status == CPT_END ? CPT_OK : status;
 }
 

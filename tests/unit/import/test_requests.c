@@ -265,6 +265,46 @@ static void test_model(void)
     }
 }
 
+/* The rows of the one unit of the first of 20 requests, of three lines each at 0, 1 and
+ * 1 ms, or in the other direction. */
+static void take_rows(bool is_reversed, uint64_t rows[3])
+{
+    struct cpti_requests *requests = cpti_requests_new(NULL);
+    struct cpti_request request;
+
+    for (int i = 0; i < 60; i++) {
+        const char id[] = {'a', (char)('a' + i / 3)};
+        const int place = is_reversed ? 2 - i % 3 : i % 3;
+        const int64_t at_ns = year_2020 + i / 3 * 1000000000 + (place > 0) * 1000000;
+        const struct cpti_event event = {.id = {id, sizeof id},
+                                         .unit = cpt_bytes_of("u"),
+                                         .service = cpt_bytes_of("s"),
+                                         .begin_ns = at_ns,
+                                         .end_ns = at_ns,
+                                         .row = (uint64_t)i + 1};
+
+        CU_ASSERT_EQUAL(cpti_requests_add(requests, &event), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpti_requests_rewind(requests), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpti_requests_next(requests, &request), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(request.count, 3);
+    for (int i = 0; i < 3; i++) {
+        rows[i] = request.lines[i].row;
+    }
+    cpti_requests_free(requests);
+}
+
+/* Of equal times the last row is the first, where lines are newest first. */
+static void test_newest_first(void)
+{
+    uint64_t rows[3] = {0};
+
+    take_rows(false, rows);
+    CU_ASSERT(rows[0] == 1 && rows[1] == 2 && rows[2] == 3);
+    take_rows(true, rows);
+    CU_ASSERT(rows[0] == 3 && rows[1] == 2 && rows[2] == 1);
+}
+
 /* A line without an id, before 2000, that ends before it begins, that is too long, at
  * the limits of int64, and two days away. */
 static void test_left_out(void)
@@ -393,6 +433,7 @@ static void test_memory(void)
 
 CU_TestInfo cpt_requests_tests[] = {
     {"as a plain model, in any order", test_model},
+    {"equal times in an input that is newest first", test_newest_first},
     {"lines that are left out", test_left_out},
     {"a request that is too long", test_too_long},
     {"kinds that are too many", test_kinds},
