@@ -269,13 +269,15 @@ static void test_model(void)
  * 1 ms, or in the other direction. */
 static void take_rows(bool is_reversed, uint64_t rows[3])
 {
-    struct cpti_requests *requests = cpti_requests_new(NULL);
+    const struct cpti_requests_options options = {.memory_bytes_max = 1 << 20};
+    struct cpti_requests *requests = cpti_requests_new(&options);
     struct cpti_request request;
 
     for (int i = 0; i < 60; i++) {
         const char id[] = {'a', (char)('a' + i / 3)};
         const int place = is_reversed ? 2 - i % 3 : i % 3;
-        const int64_t at_ns = year_2020 + i / 3 * 1000000000 + (place > 0) * 1000000;
+        const int64_t at_ns =
+            year_2020 + INT64_C(1000000) * (i / 3 * 1000 + (place > 0));
         const struct cpti_event event = {.id = {id, sizeof id},
                                          .unit = cpt_bytes_of("u"),
                                          .service = cpt_bytes_of("s"),
