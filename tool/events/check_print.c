@@ -264,7 +264,13 @@ static void print_advice(const struct cpti_check *check, size_t number)
         }
     }
     if (advice != NULL) {
-        (void)printf("\nIn %s:\n", advice->where);
+        (void)printf("\nFor %s", cpti_quoted(check->sources[number].name));
+        for (size_t i = number + 1; i < check->source_count; i++) {
+            if (advice == advice_of(&check->sources[i])) {
+                (void)printf(", %s", cpti_quoted(check->sources[i].name));
+            }
+        }
+        (void)printf(", in %s:\n", advice->where);
         print_directive(advice->directive);
     }
 }

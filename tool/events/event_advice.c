@@ -63,14 +63,25 @@ static const struct cpti_advice advices[] = {
      "logger = logger.With(zap.String(\"trace_id\", id))"},
     {"zap", CPTI_LACKS_FINENESS, "the configuration of the logger",
      "config.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder"},
-    {"pino", NO_LENGTH, "the server",
-     "app.use(pinoHttp({genReqId: (req) => req.headers['x-request-id']}))"},
+    {"pino", NO_LENGTH,
+     "the server, if it logs by pino; else its lines need the members",
+     "app.use(pinoHttp({genReqId: (req) => req.headers['x-request-id']}))\n"
+     "{\"time\": 1700000000123, \"msg\": \"done\", \"request_id\": \"7f3a\", "
+     "\"responseTime\": 12}"},
     {"structlog", CPTI_LACKS_ID, "the middleware; merge_contextvars is a processor",
      "structlog.contextvars.bind_contextvars(request_id=id)"},
     {"structlog", CPTI_LACKS_FINENESS, "structlog.configure(processors=[...])",
      "structlog.processors.TimeStamper(fmt=\"iso\", utc=True)"},
     {"logfmt", CPTI_LACKS_ID, "the handler of the request",
      "logger = logger.With(\"trace_id\", id)"},
+    {"logfmt", CPTI_LACKS_LENGTH, "the handler of the request, at its end",
+     "logger.Info(\"done\", \"duration\", time.Since(begin))"},
+    {"logfmt", CPTI_LACKS_FINENESS, "what writes the time of a line",
+     "time.Now().Format(time.RFC3339Nano)"},
+    {"zap", CPTI_LACKS_LENGTH, "the handler of the request, at its end",
+     "logger.Info(\"done\", zap.Float64(\"duration\", time.Since(begin).Seconds()))"},
+    {"structlog", CPTI_LACKS_LENGTH, "the middleware, when the request ends",
+     "log.info(\"done\", duration=time.perf_counter() - begin)"},
     {"redis", ANY, "the service that calls Redis, which logs no requests",
      "a line with the id, begin and end of each call"},
 };
@@ -99,7 +110,8 @@ const char *cpti_lack_text(unsigned lack)
         return "stamps are of whole seconds";
     default:
         return "calls are not told as their caller saw them, so the way to a callee "
-               "looks "
-               "like the caller's own time";
+               "looks like the caller's own time; a line around each call would tell, "
+               "with begin and end or a duration, role client and peer, as "
+               "role=client peer=pay duration=12ms";
     }
 }

@@ -270,8 +270,9 @@ unsigned cpti_check_lacks(const struct cpti_check_source *source)
     lacks |= intervals == 0 ? CPTI_LACKS_LENGTH : 0;
     lacks |= source->resolution_ns >= 1000000000 ? CPTI_LACKS_FINENESS : 0;
     /* beside other work, lines of others lie within those of a leaf, too, by chance */
-    lacks |= source->clients == 0 && 10 * source->callers > 9 * intervals
-                 ? CPTI_LACKS_CALLS
-                 : 0;
+    lacks |=
+        intervals > 0 && source->clients == 0 && 10 * source->callers > 9 * intervals
+            ? CPTI_LACKS_CALLS
+            : 0;
     return lacks;
 }

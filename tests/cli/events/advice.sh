@@ -21,3 +21,15 @@ cat >pg.log <<'END'
 	 2
 END
 cpt events check pg.log | sed '3,$d'
+echo "== lengths of logfmt, and calls as their callers see them"
+echo 'time=2026-01-01T00:00:00.001Z msg=x request_id=7' >shop.log
+echo 'time=2026-01-01T00:00:00.001Z msg=y request_id=7' >pay.log
+cpt events check shop.log pay.log | sed -n '/^For/,/^$/p'
+cat >callees.csv <<'END'
+id,service,event,begin_us,end_us
+r1,web,GET,1700000000000000,1700000000009000
+r1,shop,find,1700000000002000,1700000000005000
+END
+sed -n '1,2p' callees.csv >web.csv
+sed -n '1p;3p' callees.csv >shop.csv
+cpt events check web.csv shop.csv | sed -n '/^calls/,/^$/p'
