@@ -121,7 +121,7 @@ static inline int64_t nesting_late(const struct nesting_interval *outer,
 {
     const int64_t half_ns = (inner->end_ns - inner->begin_ns) / 2;
 
-    if (outer->role != CPTI_EVENT_CLIENT || inner->role != CPTI_EVENT_SERVER ||
+    if (outer->role != CPTI_EVENT_CLIENT || inner->role == CPTI_EVENT_CLIENT ||
         outer->service == inner->service) {
         return 0;
     }

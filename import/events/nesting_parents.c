@@ -152,11 +152,30 @@ static bool is_call_to(const struct nesting_interval *outer,
 {
     const int64_t slack_ns = nesting_slack(outer, inner);
 
-    return outer->role == CPTI_EVENT_CLIENT && inner->role == CPTI_EVENT_SERVER &&
+    return outer->role == CPTI_EVENT_CLIENT && inner->role != CPTI_EVENT_CLIENT &&
            outer->peer != 0 && outer->peer == inner->service &&
            outer->service != inner->service &&
            outer->begin_ns - slack_ns <= inner->begin_ns &&
            inner->begin_ns - slack_ns <= outer->end_ns;
+}
+
+/* Whether interval @number, whose line does not say it, is a callee's side: none of its
+ * service, but for clients, is around it. */
+static bool is_outermost(const struct cpti_nesting *nesting, size_t number)
+{
+    const struct nesting_interval *inner = &nesting->intervals[number];
+
+    for (size_t i = 0; i < nesting->active_count; i++) {
+        const uint32_t active = nesting->active[i];
+        const struct nesting_interval *outer = &nesting->intervals[active];
+
+        if (active != number && outer->service == inner->service &&
+            outer->role != CPTI_EVENT_CLIENT && nesting_contains(outer, inner, 0) &&
+            (active < number || nesting_is_wider(outer, inner))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The call that interval @number is the other side of, if its callers name whom they
@@ -168,6 +187,9 @@ static uint32_t find_call(const struct cpti_nesting *nesting, size_t number)
     int best_rank = -1;
     uint32_t best = 0;
 
+    if (inner->role == CPTI_EVENT_UNKNOWN && !is_outermost(nesting, number)) {
+        return 0;
+    }
     for (size_t i = 0; i < nesting->active_count; i++) {
         const uint32_t active = nesting->active[i];
         const struct nesting_interval *outer = &nesting->intervals[active];

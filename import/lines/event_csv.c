@@ -185,6 +185,9 @@ static enum cpti_csv_row read_times(const struct cpt_bytes *fields,
     }
     if (begin == NUMBER_FOUND && end == NUMBER_FOUND) {
         event->is_interval = true;
+        if (fields[COLUMN_ROLE].bytes == 0 && event->peer.bytes > 0) {
+            event->role = CPTI_EVENT_CLIENT; /* it names whom it called */
+        }
         return CPTI_CSV_EVENT;
     }
     if (begin != NUMBER_NONE || end != NUMBER_NONE || time != NUMBER_FOUND) {

@@ -506,6 +506,35 @@ static void test_inside(void)
     cpti_nesting_free(nesting);
 }
 
+/* A call that names its callee, whose lines do not say a role: the outermost one is its
+ * other side. */
+static void test_no_role(void)
+{
+    static const uint32_t expected[] = {CPTI_NO_PARENT, 0, 1, 2};
+    struct cpti_line lines[] = {{.end_ns = 30, .service = 1},
+                                {.begin_ns = 4,
+                                 .end_ns = 20,
+                                 .kind = 1,
+                                 .service = 1,
+                                 .peer = 2,
+                                 .role = CPTI_EVENT_CLIENT},
+                                {.begin_ns = 5, .end_ns = 22, .kind = 2, .service = 2},
+                                {.begin_ns = 6, .end_ns = 19, .kind = 3, .service = 2}};
+    const struct cpti_request request = {.lines = lines, .count = 4};
+    struct cpti_nesting *nesting = cpti_nesting_new(NULL);
+    uint32_t parents[4];
+    uint32_t entry = 1;
+
+    for (size_t i = 0; i < 4; i++) {
+        lines[i].is_interval = true;
+    }
+    CU_ASSERT_EQUAL(cpti_nesting_learn(nesting, &request), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_nesting_finish(nesting), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_nesting_parents(nesting, &request, parents, &entry), CPT_OK);
+    CU_ASSERT_EQUAL(memcmp(parents, expected, sizeof expected), 0);
+    cpti_nesting_free(nesting);
+}
+
 static bool scenario(const struct cpt_alloc *alloc)
 {
     struct cpti_requests *requests = new_requests(NULL); /* tested elsewhere */
@@ -549,6 +578,7 @@ CU_TestInfo cpt_event_traces_tests[] = {
     {"units that only have points", test_point_units},
     {"no point left out", test_no_point_left_out},
     {"intervals within a service", test_inside},
+    {"callees that say no role", test_no_role},
     {"without memory", test_memory},
     CU_TEST_INFO_NULL,
 };
