@@ -87,7 +87,7 @@ static void name_of(const char *path, char name[KEY_BYTES_MAX + 1])
     }
     name[used] = '\0';
     if (used == 0 || strcmp(path, "-") == 0) {
-        (void)strcpy(name, "NAME");
+        memcpy(name, "NAME", sizeof "NAME");
     }
 }
 

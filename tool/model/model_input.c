@@ -47,9 +47,9 @@ struct followers {
 static cpt_status count_followers(struct followers *followers,
                                   const struct cpti_request *request)
 {
-    const cpt_status status =
-        cpt_alloc_grow(NULL, (void **)&followers->lasts, &followers->capacity,
-                       request->unit_count, SIZE_MAX / 2, sizeof *followers->lasts);
+    const cpt_status status = cpt_alloc_grow(
+        NULL, (void **)&followers->lasts, &followers->capacity, request->unit_count,
+        SIZE_MAX / 2, sizeof(const struct cpti_line *));
 
     if (status != CPT_OK) {
         return CPT_NO_MEMORY;
