@@ -59,7 +59,7 @@
 #include "aggregate/tree/tree_branch.h"
 #include "aggregate/tree/tree_node.h"
 
-#include "cpt/cpt_crc32c.h"
+#include "cpt/base/body.h"
 
 #include <assert.h>
 #include <string.h>
@@ -100,27 +100,17 @@ static uint64_t get_fixed(const unsigned char *at, size_t bytes)
 static uint64_t get_number(struct reader *reader)
 {
     uint64_t number = 0;
-    unsigned char byte = 0x80;
+    const char *refused = NULL;
 
-    if (reader->status == CPT_OK && reader->at < reader->end &&
-        reader->data[reader->at] < 0x80) {
+    if (reader->status != CPT_OK) {
+        return 0;
+    }
+    if (reader->at < reader->end && reader->data[reader->at] < 0x80) {
         return reader->data[reader->at++]; /* most have one byte */
     }
-    for (unsigned shift = 0; byte >= 0x80; shift += 7) {
-        if (reader->status != CPT_OK || reader->at >= reader->end) {
-            (void)REFUSE(reader, CPT_CORRUPT, "the body ends in a number");
-            return 0;
-        }
-        byte = reader->data[reader->at++];
-        if (shift == 63 && byte > 1) {
-            (void)REFUSE(reader, CPT_CORRUPT, "a number has more than 64 bits");
-            return 0;
-        }
-        number |= (uint64_t)(byte & 0x7fU) << shift;
-        if (byte == 0 && shift != 0) {
-            (void)REFUSE(reader, CPT_CORRUPT, "a number is longer than necessary");
-            return 0;
-        }
+    refused = cpti_body_get_number(reader->data, &reader->at, reader->end, &number);
+    if (refused != NULL) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%s", refused);
     }
     return number;
 }

@@ -10,63 +10,16 @@
 #include "aggregate/tree/tree_bytes.h"
 #include "aggregate/tree/tree_node.h"
 
-#include "cpt/cpt_crc32c.h"
+#include "cpt/base/body.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 1 << 14 };
+_Static_assert((int)CPTI_BODY_BUFFER_BYTES > (int)CPT_TREE_NOTE_VALUE_BYTES_MAX,
+               "a value fits");
 
-_Static_assert((int)BUFFER_BYTES > (int)CPT_TREE_NOTE_VALUE_BYTES_MAX, "a value fits");
-
-struct writer {
-    struct cpt_sink sink; /* NULL: bytes are only counted */
-    cpt_status status;    /* the first error; nothing is written after it */
-    uint64_t bytes;       /* so far */
-    uint32_t crc;
-    size_t buffered;
-    unsigned char buffer[BUFFER_BYTES];
-};
-
-static void flush(struct writer *writer)
-{
-    writer->crc = cpt_crc32c(writer->crc, writer->buffer, writer->buffered);
-    if (writer->status == CPT_OK &&
-        writer->sink.write(writer->sink.context, writer->buffer, writer->buffered) !=
-            CPT_OK) {
-        writer->status = CPT_IO;
-    }
-    writer->buffered = 0;
-}
-
-/* Writes @bytes, at most BUFFER_BYTES. */
-static void put(struct writer *writer, const void *data, size_t bytes)
-{
-    writer->bytes += bytes;
-    if (writer->sink.write == NULL || bytes == 0) {
-        return;
-    }
-    if (bytes > BUFFER_BYTES - writer->buffered) {
-        flush(writer);
-    }
-    memcpy(writer->buffer + writer->buffered, data, bytes);
-    writer->buffered += bytes;
-}
-
-static void put_number(struct writer *writer, uint64_t number)
-{
-    unsigned char bytes[10];
-    size_t count = 0;
-
-    while (number >= 0x80) {
-        bytes[count++] = (unsigned char)(number | 0x80);
-        number >>= 7;
-    }
-    bytes[count++] = (unsigned char)number;
-    put(writer, bytes, count);
-}
-
-static void put_limbs(struct writer *writer, const uint64_t *limbs, unsigned bits)
+static void put_limbs(struct cpti_body_writer *writer, const uint64_t *limbs,
+                      unsigned bits)
 {
     unsigned char bytes[1 + 8 * CPTI_WIDER_LIMBS];
     const unsigned count = (bits + 7) / 8;
@@ -79,20 +32,20 @@ static void put_limbs(struct writer *writer, const uint64_t *limbs, unsigned bit
         bytes[1 + i] = (unsigned char)(limbs[i / 8] >> i % 8 * 8);
     }
 #endif
-    put(writer, bytes, 1 + count);
+    cpti_body_put(writer, bytes, 1 + count);
 }
 
-static void put_wide(struct writer *writer, const struct cpti_wide *wide)
+static void put_wide(struct cpti_body_writer *writer, const struct cpti_wide *wide)
 {
     put_limbs(writer, wide->limb, cpti_wide_bits(wide));
 }
 
-static void put_wider(struct writer *writer, const struct cpti_wider *wider)
+static void put_wider(struct cpti_body_writer *writer, const struct cpti_wider *wider)
 {
     put_limbs(writer, wider->limb, cpti_wider_bits(wider));
 }
 
-static void put_u128(struct writer *writer, cpti_u128 value)
+static void put_u128(struct cpti_body_writer *writer, cpti_u128 value)
 {
     const struct cpti_wide wide = cpti_wide_of(value);
 
@@ -106,38 +59,38 @@ static void put_fixed(unsigned char *at, uint64_t value, size_t bytes)
     }
 }
 
-static void put_notes(struct writer *writer, const struct cpti_notes *notes)
+static void put_notes(struct cpti_body_writer *writer, const struct cpti_notes *notes)
 {
-    put_number(writer, notes->count);
+    cpti_body_put_number(writer, notes->count);
     for (size_t i = 0; i < notes->count; i++) {
         const struct cpti_tree_note *note = &notes->entries[i];
 
-        put_number(writer, strlen(note->key));
-        put(writer, note->key, strlen(note->key));
+        cpti_body_put_number(writer, strlen(note->key));
+        cpti_body_put(writer, note->key, strlen(note->key));
         if (note->value == NULL) {
-            put_number(writer, 0);
-            put_number(writer, note->count);
+            cpti_body_put_number(writer, 0);
+            cpti_body_put_number(writer, note->count);
         } else {
-            put_number(writer, strlen(note->value) + 1);
-            put(writer, note->value, strlen(note->value));
+            cpti_body_put_number(writer, strlen(note->value) + 1);
+            cpti_body_put(writer, note->value, strlen(note->value));
         }
     }
 }
 
 /* @numbers: for each name of the tree its number in the bytes; 0: not used yet. */
-static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_name_id id,
-                     uint32_t *numbers, uint32_t *name_count)
+static void put_name(struct cpti_body_writer *writer, const struct cpt_tree *tree,
+                     cpt_name_id id, uint32_t *numbers, uint32_t *name_count)
 {
     const struct cpt_bytes name = cpt_names_at(tree->names, id);
 
     if (name.bytes == 0 || numbers[id] != 0) {
-        put_number(writer, numbers[id]);
+        cpti_body_put_number(writer, numbers[id]);
         return;
     }
     numbers[id] = ++*name_count;
-    put_number(writer, numbers[id]);
-    put_number(writer, name.bytes);
-    put(writer, name.data, name.bytes);
+    cpti_body_put_number(writer, numbers[id]);
+    cpti_body_put_number(writer, name.bytes);
+    cpti_body_put(writer, name.data, name.bytes);
 }
 
 /* Whether the bytes have sums with w³. */
@@ -147,7 +100,7 @@ static bool has_cubes(const struct cpt_tree *tree)
 }
 
 /* The sums of third order that do not follow from others. */
-static void put_cubes(struct writer *writer, const struct cpt_tree *tree,
+static void put_cubes(struct cpti_body_writer *writer, const struct cpt_tree *tree,
                       uint32_t index, const struct cpti_totals *totals)
 {
     struct cpti_wide self;
@@ -170,51 +123,53 @@ static void put_cubes(struct writer *writer, const struct cpt_tree *tree,
     put_wider(writer, &totals->inclusive.wwwxxx);
 }
 
-static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_t index)
+static void put_sums(struct cpti_body_writer *writer, const struct cpt_tree *tree,
+                     uint32_t index)
 {
     const struct cpti_node *node = cpti_node_at(tree, index);
     const struct cpti_totals totals = cpti_node_totals(tree, index, has_cubes(tree));
 
-    put_number(writer, totals.present_count);
+    cpti_body_put_number(writer, totals.present_count);
     put_u128(writer, totals.present_weight);
-    put_number(writer, totals.min_ns);
-    put_number(writer, totals.max_ns - totals.min_ns);
+    cpti_body_put_number(writer, totals.min_ns);
+    cpti_body_put_number(writer, totals.max_ns - totals.min_ns);
     put_wide(writer, &totals.self.wx);
     put_wide(writer, &totals.self.wwx);
     put_wide(writer, &totals.self.wwxx);
     put_wide(writer, &totals.inclusive.wwxx);
     put_cubes(writer, tree, index, &totals);
-    put_number(writer, node->histogram.count);
+    cpti_body_put_number(writer, node->histogram.count);
     for (uint32_t i = 0, last = 0; i < node->histogram.count; i++) {
         const struct cpti_bucket bucket =
             cpti_histogram_bucket(&node->histogram, i, node->batch.weight);
 
-        put_number(writer, bucket.index - last);
+        cpti_body_put_number(writer, bucket.index - last);
         put_u128(writer, cpti_bucket_weight(&bucket));
         last = bucket.index;
     }
 }
 
-static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
+static void put_nodes(struct cpti_body_writer *writer, const struct cpt_tree *tree,
                       const uint32_t *order, uint32_t *numbers)
 {
     uint32_t name_count = 0;
 
     memset(numbers, 0, cpt_names_count(tree->names) * sizeof *numbers);
-    put_number(writer, tree->node_count);
+    cpti_body_put_number(writer, tree->node_count);
     for (size_t i = 0; i < tree->node_count; i++) {
         const struct cpti_stack *stack = &tree->stacks[order[i]];
 
         if (i != 0) {
-            put_number(writer, stack->depth);
+            cpti_body_put_number(writer, stack->depth);
             put_name(writer, tree, stack->name, numbers, &name_count);
-            put_number(writer, stack->kind);
+            cpti_body_put_number(writer, stack->kind);
         }
         put_sums(writer, tree, order[i]);
     }
 }
 
-static void put_gain_sums(struct writer *writer, const struct cpti_gain_sums *sums)
+static void put_gain_sums(struct cpti_body_writer *writer,
+                          const struct cpti_gain_sums *sums)
 {
     put_wide(writer, &sums->wx);
     put_wide(writer, &sums->wwx);
@@ -222,26 +177,26 @@ static void put_gain_sums(struct writer *writer, const struct cpti_gain_sums *su
 }
 
 /* The gains of the nodes that have any, in the order of the nodes. */
-static void put_gains(struct writer *writer, const struct cpt_tree *tree,
+static void put_gains(struct cpti_body_writer *writer, const struct cpt_tree *tree,
                       const uint32_t *order)
 {
     uint64_t count = 0;
     size_t last = 0;
 
-    put_number(writer, tree->gain_count);
+    cpti_body_put_number(writer, tree->gain_count);
     put_u128(writer, tree->gain_weight);
     put_wide(writer, &tree->gain_weight_squared);
     for (size_t i = 1; i < tree->node_count; i++) {
         count += cpti_gain_at(tree, order[i]).present_count != 0;
     }
-    put_number(writer, count);
+    cpti_body_put_number(writer, count);
     for (size_t i = 1; i < tree->node_count; i++) {
         const struct cpti_gain gain = cpti_gain_at(tree, order[i]);
 
         if (gain.present_count != 0) {
-            put_number(writer, i - last);
-            put_number(writer, gain.present_count);
-            put_number(writer, gain.present_count - gain.known_count);
+            cpti_body_put_number(writer, i - last);
+            cpti_body_put_number(writer, gain.present_count);
+            cpti_body_put_number(writer, gain.present_count - gain.known_count);
             put_gain_sums(writer, &gain.time);
             put_gain_sums(writer, &gain.drag);
             last = i;
@@ -258,19 +213,19 @@ static unsigned version_of(const struct cpt_tree *tree)
     return tree->lacks_cubes ? CPTI_TREE_VERSION_WITHOUT_CUBES : CPTI_TREE_VERSION;
 }
 
-static void put_body(struct writer *writer, const struct cpt_tree *tree,
+static void put_body(struct cpti_body_writer *writer, const struct cpt_tree *tree,
                      const uint32_t *order, uint32_t *numbers)
 {
-    put_number(writer, tree->request_count);
+    cpti_body_put_number(writer, tree->request_count);
     put_u128(writer, tree->weight);
     put_wide(writer, &tree->weight_squared);
-    put_number(writer, tree->weight_min);
-    put_number(writer, tree->weight_max);
+    cpti_body_put_number(writer, tree->weight_min);
+    cpti_body_put_number(writer, tree->weight_max);
     if (has_cubes(tree)) {
         put_wide(writer, &tree->weight_cubed);
     }
-    put_number(writer, tree->time_first_ns);
-    put_number(writer, tree->time_last_ns);
+    cpti_body_put_number(writer, tree->time_first_ns);
+    cpti_body_put_number(writer, tree->time_last_ns);
     put_notes(writer, &tree->notes);
     put_nodes(writer, tree, order, numbers);
     if (tree->gain_count != 0) {
@@ -278,7 +233,7 @@ static void put_body(struct writer *writer, const struct cpt_tree *tree,
     }
 }
 
-static void put_tree(struct writer *writer, const struct cpt_tree *tree,
+static void put_tree(struct cpti_body_writer *writer, const struct cpt_tree *tree,
                      const uint32_t *order, uint32_t *numbers)
 {
     const struct cpt_sink sink = writer->sink;
@@ -290,18 +245,18 @@ static void put_tree(struct writer *writer, const struct cpt_tree *tree,
     writer->sink = sink;
     head[CPTI_TREE_MAGIC_BYTES] = (unsigned char)version_of(tree);
     put_fixed(head + CPTI_TREE_MAGIC_BYTES + 1, writer->bytes, 8);
-    put(writer, head, sizeof head);
+    cpti_body_put(writer, head, sizeof head);
     put_body(writer, tree, order, numbers);
-    flush(writer);
+    cpti_body_flush(writer);
     put_fixed(crc, writer->crc, sizeof crc);
-    put(writer, crc, sizeof crc);
-    flush(writer);
+    cpti_body_put(writer, crc, sizeof crc);
+    cpti_body_flush(writer);
 }
 
 cpt_status cpt_tree_write(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
                           const struct cpt_sink *sink)
 {
-    struct writer *writer = cpt_alloc_zeroed(alloc, sizeof *writer);
+    struct cpti_body_writer *writer = cpt_alloc_zeroed(alloc, sizeof *writer);
     uint32_t *order = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof *order);
     uint32_t *numbers =
         cpt_alloc_array(alloc, NULL, cpt_names_count(tree->names), sizeof *numbers);

@@ -5,7 +5,7 @@
 #include "import/model/model_file.h"
 #include "import/model/model_inside.h"
 
-#include "cpt/cpt_crc32c.h"
+#include "cpt/base/body.h"
 
 /* The first error stays and ends the reading: after it, all numbers are 0. */
 struct reader {
@@ -31,23 +31,14 @@ struct reader {
 static uint64_t get_number(struct reader *reader)
 {
     uint64_t number = 0;
-    unsigned char byte = 0x80;
+    const char *refused = NULL;
 
-    for (unsigned shift = 0; byte >= 0x80; shift += 7) {
-        if (reader->status != CPT_OK || reader->at >= reader->end) {
-            (void)REFUSE(reader, CPT_CORRUPT, "the body ends in a number");
-            return 0;
-        }
-        byte = reader->data[reader->at++];
-        if (shift == 63 && byte > 1) {
-            (void)REFUSE(reader, CPT_CORRUPT, "a number has more than 64 bits");
-            return 0;
-        }
-        number |= (uint64_t)(byte & 0x7fU) << shift;
-        if (byte == 0 && shift != 0) {
-            (void)REFUSE(reader, CPT_CORRUPT, "a number is longer than necessary");
-            return 0;
-        }
+    if (reader->status != CPT_OK) {
+        return 0;
+    }
+    refused = cpti_body_get_number(reader->data, &reader->at, reader->end, &number);
+    if (refused != NULL) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%s", refused);
     }
     return number;
 }

@@ -8,58 +8,9 @@
  */
 #include "import/model/model_file.h"
 
-#include "cpt/cpt_crc32c.h"
+#include "cpt/base/body.h"
 
 #include <string.h>
-
-enum { BUFFER_BYTES = 1 << 14 };
-
-struct writer {
-    struct cpt_sink sink; /* NULL: bytes are only counted */
-    cpt_status status;    /* the first error; nothing is written after it */
-    uint64_t bytes;
-    uint32_t crc;
-    size_t buffered;
-    unsigned char buffer[BUFFER_BYTES];
-};
-
-static void flush(struct writer *writer)
-{
-    writer->crc = cpt_crc32c(writer->crc, writer->buffer, writer->buffered);
-    if (writer->status == CPT_OK &&
-        writer->sink.write(writer->sink.context, writer->buffer, writer->buffered) !=
-            CPT_OK) {
-        writer->status = CPT_IO;
-    }
-    writer->buffered = 0;
-}
-
-/* Writes @bytes, at most BUFFER_BYTES. */
-static void put(struct writer *writer, const void *data, size_t bytes)
-{
-    writer->bytes += bytes;
-    if (writer->sink.write == NULL || bytes == 0) {
-        return;
-    }
-    if (bytes > BUFFER_BYTES - writer->buffered) {
-        flush(writer);
-    }
-    memcpy(writer->buffer + writer->buffered, data, bytes);
-    writer->buffered += bytes;
-}
-
-static void put_number(struct writer *writer, uint64_t number)
-{
-    unsigned char bytes[10];
-    size_t count = 0;
-
-    while (number >= 0x80) {
-        bytes[count++] = (unsigned char)(number | 0x80);
-        number >>= 7;
-    }
-    bytes[count++] = (unsigned char)number;
-    put(writer, bytes, count);
-}
 
 static void put_fixed(unsigned char *at, uint64_t value, size_t bytes)
 {
@@ -68,135 +19,140 @@ static void put_fixed(unsigned char *at, uint64_t value, size_t bytes)
     }
 }
 
-static void put_texts(struct writer *writer, const struct cpti_model_texts *texts)
+static void put_texts(struct cpti_body_writer *writer,
+                      const struct cpti_model_texts *texts)
 {
-    put_number(writer, texts->count);
+    cpti_body_put_number(writer, texts->count);
     for (uint32_t i = 0; i < texts->count; i++) {
         const struct cpt_bytes text = cpti_model_text(texts, i);
 
-        put_number(writer, text.bytes);
-        put(writer, text.data, text.bytes);
+        cpti_body_put_number(writer, text.bytes);
+        cpti_body_put(writer, text.data, text.bytes);
     }
 }
 
-static void put_kinds(struct writer *writer, const struct cpti_model *model)
+static void put_kinds(struct cpti_body_writer *writer, const struct cpti_model *model)
 {
     struct cpti_model_kind last = {0};
 
-    put_number(writer, model->kind_count);
+    cpti_body_put_number(writer, model->kind_count);
     for (size_t i = 0; i < model->kind_count; i++) {
         const struct cpti_model_kind kind = model->kinds[i];
         const bool is_same = i != 0 && kind.service == last.service;
 
-        put_number(writer, kind.service - last.service);
-        put_number(writer, is_same ? kind.name - last.name - 1 : kind.name);
+        cpti_body_put_number(writer, kind.service - last.service);
+        cpti_body_put_number(writer, is_same ? kind.name - last.name - 1 : kind.name);
         last = kind;
     }
-    put_number(writer, model->dropped_count);
+    cpti_body_put_number(writer, model->dropped_count);
     for (size_t i = 0; i < model->dropped_count; i++) {
-        put_number(writer, model->dropped[i]);
+        cpti_body_put_number(writer, model->dropped[i]);
     }
 }
 
-static void put_places(struct writer *writer, const struct cpti_model *model,
+static void put_places(struct cpti_body_writer *writer, const struct cpti_model *model,
                        const struct cpti_model_class *class)
 {
     uint32_t last = 0;
 
-    put_number(writer, class->place_count);
+    cpti_body_put_number(writer, class->place_count);
     for (uint32_t i = 0; i < class->place_count; i++) {
         const struct cpti_model_place *place = &model->places[class->place + i];
 
-        put_number(writer, place->kind - last);
-        put_number(writer, 2 * (uint64_t)place->requests + place->is_interval);
+        cpti_body_put_number(writer, place->kind - last);
+        cpti_body_put_number(writer,
+                             2 * (uint64_t)place->requests + place->is_interval);
         last = place->kind;
     }
 }
 
-static void put_pairs(struct writer *writer, const struct cpti_model *model,
+static void put_pairs(struct cpti_body_writer *writer, const struct cpti_model *model,
                       const struct cpti_model_class *class)
 {
     struct cpti_model_pair last = {0};
 
-    put_number(writer, class->pair_count);
+    cpti_body_put_number(writer, class->pair_count);
     for (size_t i = 0; i < class->pair_count; i++) {
         const struct cpti_model_pair *pair = &model->pairs[class->pair + i];
         const uint32_t counts[3] = {pair->refuted[0], pair->refuted[1], pair->overlaps};
         const bool is_same = i != 0 && pair->low == last.low;
 
-        put_number(writer, pair->low - last.low);
-        put_number(writer, pair->high - (is_same ? last.high : pair->low) - 1);
-        put_number(writer, 2 * (uint64_t)pair->both +
-                               (pair->contains[0] != 0 || pair->contains[1] != 0));
+        cpti_body_put_number(writer, pair->low - last.low);
+        cpti_body_put_number(writer,
+                             pair->high - (is_same ? last.high : pair->low) - 1);
+        cpti_body_put_number(writer,
+                             2 * (uint64_t)pair->both +
+                                 (pair->contains[0] != 0 || pair->contains[1] != 0));
         for (unsigned k = 0; k < 3; k++) {
-            put_number(writer, counts[k]);
+            cpti_body_put_number(writer, counts[k]);
         }
         for (unsigned k = 0; k < 3; k++) {
             if (counts[k] != 0) {
-                put_number(writer, pair->witness[k]);
+                cpti_body_put_number(writer, pair->witness[k]);
             }
         }
         if (pair->contains[0] != 0 || pair->contains[1] != 0) {
-            put_number(writer, pair->contains[0]);
-            put_number(writer, pair->contains[1]);
+            cpti_body_put_number(writer, pair->contains[0]);
+            cpti_body_put_number(writer, pair->contains[1]);
         }
         last = *pair;
     }
 }
 
-static void put_steps(struct writer *writer, const struct cpti_model *model)
+static void put_steps(struct cpti_body_writer *writer, const struct cpti_model *model)
 {
     struct cpti_model_step last = {0};
 
-    put_number(writer, model->step_count);
+    cpti_body_put_number(writer, model->step_count);
     for (size_t i = 0; i < model->step_count; i++) {
         const struct cpti_model_step step = model->steps[i];
         const bool is_same = i != 0 && step.from == last.from;
 
-        put_number(writer, step.from - last.from);
-        put_number(writer, is_same ? step.to - last.to - 1 : step.to);
+        cpti_body_put_number(writer, step.from - last.from);
+        cpti_body_put_number(writer, is_same ? step.to - last.to - 1 : step.to);
         last = step;
     }
 }
 
-static void put_behaviours(struct writer *writer, const struct cpti_model *model)
+static void put_behaviours(struct cpti_body_writer *writer,
+                           const struct cpti_model *model)
 {
     uint32_t last = 0;
 
-    put_number(writer, model->behaviour_count);
+    cpti_body_put_number(writer, model->behaviour_count);
     for (size_t i = 0; i < model->behaviour_count; i++) {
         const struct cpti_model_behaviour *behaviour = &model->behaviours[i];
         const struct cpti_model_cell *cells = &model->cells[behaviour->cell];
 
-        put_number(writer, behaviour->class - last);
-        put_number(writer, behaviour->level);
-        put_number(writer, behaviour->requests);
-        put_number(writer, behaviour->cell_count);
+        cpti_body_put_number(writer, behaviour->class - last);
+        cpti_body_put_number(writer, behaviour->level);
+        cpti_body_put_number(writer, behaviour->requests);
+        cpti_body_put_number(writer, behaviour->cell_count);
         for (uint32_t k = 0; k < behaviour->cell_count; k++) {
-            put_number(writer,
-                       k != 0 ? cells[k].step - cells[k - 1].step - 1 : cells[k].step);
-            put_number(writer, cells[k].count);
+            cpti_body_put_number(writer, k != 0 ? cells[k].step - cells[k - 1].step - 1
+                                                : cells[k].step);
+            cpti_body_put_number(writer, cells[k].count);
         }
         last = behaviour->class;
     }
 }
 
-static void put_body(struct writer *writer, const struct cpti_model *model)
+static void put_body(struct cpti_body_writer *writer, const struct cpti_model *model)
 {
-    put_number(writer, model->requests);
-    put_number(writer, model->level);
-    put_number(writer, model->dropped_lines);
-    put_number(writer, model->dropped_steps);
+    cpti_body_put_number(writer, model->requests);
+    cpti_body_put_number(writer, model->level);
+    cpti_body_put_number(writer, model->dropped_lines);
+    cpti_body_put_number(writer, model->dropped_steps);
     put_texts(writer, &model->texts);
     put_texts(writer, &model->ids);
     put_kinds(writer, model);
-    put_number(writer, model->class_count);
+    cpti_body_put_number(writer, model->class_count);
     for (size_t i = 0; i < model->class_count; i++) {
         const struct cpti_model_class *class = &model->classes[i];
 
-        put_number(writer, class->entry);
-        put_number(writer, class->second);
-        put_number(writer, class->requests);
+        cpti_body_put_number(writer, class->entry);
+        cpti_body_put_number(writer, class->second);
+        cpti_body_put_number(writer, class->requests);
         put_places(writer, model, class);
         put_pairs(writer, model, class);
     }
@@ -206,7 +162,7 @@ static void put_body(struct writer *writer, const struct cpti_model *model)
 
 cpt_status cpti_model_write(const struct cpti_model *model, const struct cpt_sink *sink)
 {
-    struct writer *writer = cpt_alloc_zeroed(model->alloc, sizeof *writer);
+    struct cpti_body_writer *writer = cpt_alloc_zeroed(model->alloc, sizeof *writer);
     unsigned char head[CPTI_MODEL_HEAD_BYTES] = CPTI_MODEL_MAGIC;
     unsigned char crc[CPTI_MODEL_CRC_BYTES];
     cpt_status status = CPT_OK;
@@ -218,12 +174,12 @@ cpt_status cpti_model_write(const struct cpti_model *model, const struct cpt_sin
     writer->sink = *sink;
     head[CPTI_MODEL_MAGIC_BYTES] = CPTI_MODEL_VERSION;
     put_fixed(head + CPTI_MODEL_MAGIC_BYTES + 1, writer->bytes, 8);
-    put(writer, head, sizeof head);
+    cpti_body_put(writer, head, sizeof head);
     put_body(writer, model);
-    flush(writer);
+    cpti_body_flush(writer);
     put_fixed(crc, writer->crc, sizeof crc);
-    put(writer, crc, sizeof crc);
-    flush(writer);
+    cpti_body_put(writer, crc, sizeof crc);
+    cpti_body_flush(writer);
     status = writer->status;
     cpt_alloc_free(model->alloc, writer);
     return status;
