@@ -31,3 +31,12 @@ r1,shop,done,,,,,1700000000027000
 END
 cpt import --events mixed.csv -o mixed.cptlog
 cpt log --paths mixed.cptlog | tail -n 7
+echo "== a unit of points, of which one lies in an interval of its service"
+cat >partly.csv <<'END'
+id,service,unit,event,role,begin_us,end_us,time_us
+r1,a,u1,GET,server,1700000000000000,1700000000010000,
+r1,a,u2,in it,,,,1700000000004000
+r1,a,u2,behind it,,,,1700000000020000
+END
+cpt import --events partly.csv -o partly.cptlog
+cpt events check partly.csv | grep -A 3 'lie in no'
